@@ -105,7 +105,7 @@ draw() {
 
 draw debugger 'type=Why is the total wrong?' 'key=\r' 'wait=skips the first' 'gone=Working'
 draw vim 'type=Fix the range in vim' 'key=\r' 'wait=Shall I save' 'gone=Working' \
-    'type=/terminal' 'key=\r' 'wait=enter type' 'wait=│def total'
+    'type=/terminal' 'key=\r' 'wait=enter type' 'wait=def total'
 draw ssh 'type=Why does the build server fail?' 'key=\r' 'wait=is missing there' 'gone=Working'
 draw sudo 'type=Install the new packages' 'key=\r' 'wait=Please type' 'gone=Working' \
     'type=/terminal' 'key=\r' 'wait=hidden input' 'wait=password for casey' 'key=\r' 'wait=leave'

@@ -57,8 +57,10 @@ async fn a_narrow_screen_shows_one_file_at_a_time() {
     screen.send("make").settled().await;
     screen.send("change").settled().await;
     screen.send("/diff").shows("3 files changed").await;
-    screen.press("tab").shows("2/3").await;
+    screen.press("tab").shows("LINE 3").await;
     insta::assert_snapshot!("changes_narrow", screen.styled());
+    // With fewer rows than files, the selected one has its number.
+    screen.resize(48, 11).shows("2/3").await;
 }
 
 #[tokio::test]

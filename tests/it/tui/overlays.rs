@@ -1,6 +1,6 @@
 //! Pickers, palette and help.
 
-use osier_llm::scripted::Script;
+use osier_llm::scripted::{Hold, Script};
 use osier_protocol::Event;
 
 use super::support::Screen;
@@ -211,6 +211,55 @@ async fn palette_runs_commands() {
         .press("enter")
         .shows("~/work · mine")
         .await;
+}
+
+#[tokio::test]
+async fn palette_begins_with_what_fits_the_moment() {
+    let gate = Hold::new();
+    let script = Script::new().turn(|turn| turn.gate(&gate).text("Done."));
+    let mut screen = Screen::new(80, 24).script(script).start().await;
+    let first = |screen: &mut Screen| {
+        let shown = screen.press("alt+x").screen();
+        let row = shown.lines().find(|row| row.starts_with("│›"));
+        let row = row.unwrap().trim_matches(['│', '›', ' ']).to_owned();
+        screen.press("esc");
+        row.split("  ").next().unwrap().to_owned()
+    };
+    let attach = "Prompt: Attach the image in the clipboard, or paste its text";
+    assert_eq!(first(&mut screen), attach);
+    screen.send("go").shows("Working").await;
+    let stop = "Run: Stop the model and its commands";
+    assert_eq!(first(&mut screen), stop);
+    gate.open();
+    screen.settled().await;
+}
+
+#[tokio::test]
+async fn every_line_of_keys_ends_with_the_key_for_all_of_them() {
+    let mut screen = Screen::new(80, 24)
+        .script(Script::always("ok"))
+        .start()
+        .await;
+    screen.send("go").settled().await;
+    for (command, shows) in [
+        ("/settings", "Settings"),
+        ("/theme", "Themes"),
+        ("/permissions", "Permissions"),
+        ("/context", "Context"),
+        ("/jobs", "no background jobs"),
+        ("/terminal", "no terminals"),
+        ("/mcp", "MCP servers"),
+        ("/login", "Sign in"),
+        ("/model", "Models"),
+        ("/resume", "Sessions"),
+        ("/tree", "Tree"),
+        ("/keymap", "Keyboard shortcuts"),
+    ] {
+        let shown = screen.send(command).shows(shows).await.screen();
+        let has_keys = |row: &str| row.trim_end_matches(['─', '╯', ' ']).ends_with(" keys");
+        assert!(shown.lines().any(has_keys), "{command}:\n{shown}");
+        screen.press("esc");
+    }
 }
 
 #[tokio::test]

@@ -128,7 +128,7 @@ async fn cursor_is_on_the_match_of_a_search() {
     screen.press("ctrl+f");
     assert_eq!(
         read(&mut screen).trim_start(),
-        "enter, up older, down newer, esc close"
+        "enter older, down newer, esc close, f1 keys"
     );
     screen.type_text("needle").shows("1/2").await;
     assert_eq!(read(&mut screen), "needle two");

@@ -181,9 +181,11 @@ fn replace_dots(buffer: &mut Buffer, y: u16, moves: bool) {
     }
 }
 
-/// Whether nothing is to be read in a cell: also the border of a box.
+/// Whether nothing is to be read in a cell: also a rule and the border of a box.
 fn is_empty(buffer: &Buffer, x: u16, y: u16) -> bool {
-    x >= buffer.area.right() || matches!(buffer[(x, y)].symbol(), " " | "│")
+    let is_line =
+        |symbol: &str| matches!(symbol.chars().next(), Some(' ' | '\u{2500}'..='\u{257f}'));
+    x >= buffer.area.right() || is_line(buffer[(x, y)].symbol())
 }
 
 /// Removes the blank cell `x`: the text behind it moves, up to the next gap between columns.
@@ -381,6 +383,7 @@ mod tests {
         let mut buffer = Buffer::with_lines([
             "s: edit(a.rs) ←→ wider, 1 of 4                ",
             "enter, ↑ older · ↓ newer                      ",
+            "─ esc later · ←→ wider ───────────────────────",
             "a → b, ↑1.2k ↓40                              ",
         ]);
         let area = buffer.area;
@@ -388,6 +391,7 @@ mod tests {
         let expected = [
             "s: edit(a.rs) left or right wider, 1 of 4",
             "enter, up older, down newer",
+            "  esc later, left or right wider",
             "a > b, ^1.2k v40",
         ];
         assert_eq!(lines(&buffer), expected);

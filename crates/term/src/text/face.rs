@@ -49,7 +49,7 @@ tokens! {
     Title = "title",
     Selected = "selected",
     Match = "match",
-    Placeholder = "placeholder" or Muted,
+    Placeholder = "placeholder" or Muted dimmed 0.45,
     User = "user",
     UserMarker = "user_marker",
     Thinking = "thinking" dimmed 0.35,

@@ -112,8 +112,19 @@ pub(crate) fn fitting(hints: &[String], width: usize) -> String {
     line
 }
 
-/// A hint for each command that has a key in `context`: its first key and a verb.
+/// The keys of a footer: those of `words`, and how to see all keys of the view.
 pub(crate) fn hints(
+    keymap: &Keymap<Command>,
+    context: &str,
+    words: &[(Command, &str)],
+) -> Vec<String> {
+    let mut hints = key_hints(keymap, context, words);
+    hints.extend(help_hint(keymap, context));
+    hints
+}
+
+/// A hint for each command that has a key in `context`: its first key and a verb.
+pub(crate) fn key_hints(
     keymap: &Keymap<Command>,
     context: &str,
     words: &[(Command, &str)],
@@ -124,6 +135,18 @@ pub(crate) fn hints(
         Some(format!("{key} {word}"))
     };
     words.iter().filter_map(hint).collect()
+}
+
+/// Some commands of the context of lists have a use in few of them.
+pub(crate) fn is_of_most_lists(command: Command) -> bool {
+    !matches!(
+        command,
+        Command::Remove
+            | Command::Favourite
+            | Command::ShowAll
+            | Command::ListOrder
+            | Command::SaveDefault
+    )
 }
 
 /// How to see all keys of the view.

@@ -153,10 +153,21 @@ pub(crate) fn docked(screen: Rect, width: u16, height: u16) -> Rect {
     }
 }
 
-/// A box over such a box: within its sides.
+/// Such a box with at most 70 % of the rows, so that the newest rows of the conversation stay in sight.
+pub(crate) fn docked_panel(screen: Rect, width: u16, height: u16) -> Rect {
+    const LEAST: u16 = 5;
+    let most = (screen.height * 7 / 10).max(LEAST);
+    docked(screen, width, height.min(most))
+}
+
+/// A box over such a box: within its sides, if they leave enough room.
 pub(crate) fn docked_over(screen: Rect, width: u16, height: u16) -> Rect {
     const SIDE: u16 = 4;
-    let width = width.min(screen.width.saturating_sub(2 * SIDE)).max(1);
+    let width = if width + 2 * SIDE > screen.width {
+        screen.width
+    } else {
+        width.max(1)
+    };
     Rect {
         x: screen.x + (screen.width - width) / 2,
         width,

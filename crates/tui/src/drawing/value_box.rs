@@ -100,6 +100,14 @@ impl ValueBox {
         }
     }
 
+    /// The rows below the line, and the place of the box.
+    fn place(&self, screen: Rect) -> (Vec<Row>, Rect) {
+        let width = docked_over(screen, WIDTH, 4).width;
+        let below = self.rows_below(usize::from(width.saturating_sub(2)));
+        let height = u16::try_from(below.len() + 3).unwrap_or(u16::MAX);
+        (below, docked_over(screen, WIDTH, height))
+    }
+
     /// The rows below the line: the mistake or what is accepted, and the meaning.
     fn rows_below(&self, inner: usize) -> Vec<Row> {
         let indent = [Span::new(" ", Token::Text)];
@@ -134,11 +142,8 @@ impl ValueBox {
 
 impl Component<Command, Action> for ValueBox {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let width = docked_over(area, WIDTH, 4).width;
-        let inner = usize::from(width.saturating_sub(2));
-        let below = self.rows_below(inner);
-        let height = u16::try_from(below.len() + 3).unwrap_or(u16::MAX);
-        let area = docked_over(area, WIDTH, height);
+        let (below, area) = self.place(area);
+        let inner = usize::from(area.width.saturating_sub(2));
         let room = inner.saturating_sub(4);
         let shown = text::truncate_start(self.line.text(), room);
         let mut line = Row::plain(" ❯ ", Token::Accent);
@@ -148,7 +153,9 @@ impl Component<Command, Action> for ValueBox {
             hints.insert(0, (Command::Down, "next value"));
         }
         let mut keys = frame::hints(view.keymap, "list", &hints);
-        keys.extend(Some(self.empty.to_owned()).filter(|empty| !empty.is_empty()));
+        if !self.empty.is_empty() {
+            keys.insert(hints.len().min(keys.len()), self.empty.to_owned());
+        }
         let panel = Panel {
             title: &self.title,
             remark: "",
@@ -200,8 +207,16 @@ impl Component<Command, Action> for ValueBox {
         "list"
     }
 
+    fn uses(&self, command: Command) -> bool {
+        frame::is_of_most_lists(command)
+    }
+
     fn cursor(&self) -> Option<Position> {
         self.cursor
+    }
+
+    fn area_in(&mut self, screen: Rect) -> Option<Rect> {
+        Some(self.place(screen).1)
     }
 }
 

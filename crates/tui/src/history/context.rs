@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::actions::{Action, Command};
-use crate::drawing::{Overlays, frame, frame::Panel, layout::docked, scroll::Scroll};
+use crate::drawing::{Overlays, frame, frame::Panel, layout::docked_panel, scroll::Scroll};
 use crate::status::footer::tokens;
 use osier_base::{clock, text};
 use osier_llm::Usage;
@@ -21,10 +21,10 @@ pub(crate) fn on_event(event: &TreeEvent, overlays: &mut Overlays) {
     }
 }
 
-/// Widest the overlay gets.
 /// Columns of names, and of the longest bar.
 const NAME: usize = 24;
 const BAR: usize = 30;
+/// Widest the overlay gets.
 const WIDTH: u16 = 84;
 
 /// The picture.
@@ -294,6 +294,16 @@ fn count_row(line: &Line<'_>, width: usize) -> Row {
     row
 }
 
+impl ContextView {
+    /// The rows of the panel, and its place.
+    fn place(&self, screen: Rect) -> (Vec<Row>, Rect) {
+        let width = docked_panel(screen, WIDTH, 1).width;
+        let body = self.rows(usize::from(width.saturating_sub(2)));
+        let height = u16::try_from(body.len() + 2).unwrap_or(u16::MAX);
+        (body, docked_panel(screen, WIDTH, height))
+    }
+}
+
 /// The contents of a row.
 #[derive(Debug, Default)]
 struct Line<'a> {
@@ -307,10 +317,7 @@ struct Line<'a> {
 
 impl Component<Command, Action> for ContextView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let inner = usize::from(docked(area, WIDTH, 1).width.saturating_sub(2));
-        let body = self.rows(inner);
-        let height = u16::try_from(body.len() + 2).unwrap_or(u16::MAX);
-        let area = docked(area, WIDTH, height);
+        let (body, area) = self.place(area);
         let fit = usize::from(area.height.saturating_sub(2));
         let shown = self.scroll.fit(body.len(), fit);
         let mut words = vec![(Command::Cancel, "close")];
@@ -353,8 +360,16 @@ impl Component<Command, Action> for ContextView {
         Handled::Yes
     }
 
+    fn area_in(&mut self, screen: Rect) -> Option<Rect> {
+        Some(self.place(screen).1)
+    }
+
     fn context(&self) -> &'static str {
         "list"
+    }
+
+    fn uses(&self, command: Command) -> bool {
+        frame::is_of_most_lists(command)
     }
 }
 

@@ -328,7 +328,10 @@ impl Activity {
             row.push(hint.clone(), Token::Text);
         }
         let width = usize::from(width);
-        let Some(right) = right else {
+        // A notice that fits only without the position is read first.
+        let is_notice = is_retrying || self.toast.is_shown(now);
+        let fits = |right: &&str| !is_notice || row.width() + text::width(right) < width;
+        let Some(right) = right.filter(fits) else {
             return row.truncated(width);
         };
         // Where both do not fit, the left side is cut: the right shows the position.
@@ -573,6 +576,20 @@ mod tests {
         activity.begin(now);
         let working = "· Working · esc to interrupt · 0s";
         assert_eq!(shown(&activity), [working, rows[0], rows[1]]);
+    }
+
+    #[test]
+    fn a_notice_is_not_cut_by_the_position() {
+        let mut activity = without_motion();
+        let now = Instant::now();
+        let row = |activity: &Activity| activity.row(now, 40, Some("↓ end"), false).text();
+        activity
+            .toast
+            .show(&crate::actions::Toast::info("answer, 2 lines: copied"), now);
+        assert_eq!(row(&activity), "  answer, 2 lines: copied          ↓ end");
+        let text = "enter exports to this file, .html";
+        activity.toast.show(&crate::actions::Toast::info(text), now);
+        assert_eq!(row(&activity), format!("  {text}"));
     }
 
     #[test]

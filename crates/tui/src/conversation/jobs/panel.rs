@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 
 use crate::actions::{Action, Command};
 use crate::conversation::{transcript::Painted, transcript::tail_rows};
-use crate::drawing::{frame, frame::boxed, layout::docked};
+use crate::drawing::{frame, frame::boxed, layout::docked_panel};
 use osier_agent::Output;
 use osier_base::{clock, text};
 use osier_protocol::{JobInfo, Op};
@@ -189,6 +189,15 @@ impl Jobs {
         rows
     }
 
+    fn place(&self, screen: Rect) -> Rect {
+        let height = if self.listed.is_empty() {
+            5
+        } else {
+            screen.height
+        };
+        docked_panel(screen, 120, height)
+    }
+
     fn hint_row(&self, inner: usize, keymap: &Keymap<Command>) -> Row {
         if let Some(id) = &self.doomed {
             let asked = format!("press x again to kill {id}");
@@ -201,7 +210,7 @@ impl Jobs {
             } else {
                 "show output only"
             };
-            keys.extend(frame::hints(keymap, "list", &[(Command::Accept, how)]));
+            keys.extend(frame::key_hints(keymap, "list", &[(Command::Accept, how)]));
             if job.running {
                 keys.push("x kill".to_owned());
             }
@@ -245,12 +254,7 @@ fn state(job: &JobInfo, since: Duration) -> Cell {
 
 impl Component<Command, Action> for Jobs {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let wanted = if self.listed.is_empty() {
-            5
-        } else {
-            area.height * 8 / 10
-        };
-        let area = docked(area, 120, wanted.max(5));
+        let area = self.place(area);
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         let rows = self.rows(width, height, view);
         view.paint(&rows, area, buffer);
@@ -293,7 +297,15 @@ impl Component<Command, Action> for Jobs {
         self.moved(cx)
     }
 
+    fn area_in(&mut self, screen: Rect) -> Option<Rect> {
+        Some(self.place(screen))
+    }
+
     fn context(&self) -> &'static str {
         "list"
+    }
+
+    fn uses(&self, command: Command) -> bool {
+        frame::is_of_most_lists(command)
     }
 }

@@ -49,16 +49,21 @@ impl SearchLine {
         self.query.insert(text);
     }
 
-    /// The query, the keys as far as half of the line has room for them, and the status.
+    /// The query, the keys as far as there is room for them, and the status. A long query has half of the line.
     fn row(&self, width: usize, hints: &[String]) -> Row {
-        let taken = text::width(&self.status) + text::width(" · ");
-        let keys = frame::fitting(hints, (width / 2).saturating_sub(taken));
+        let query = text::width(MARK) + text::width(self.query.text()) + 2;
+        let most = width.saturating_sub(query).max(width / 2);
+        let taken = match &*self.status {
+            "" => 0,
+            status => text::width(status) + text::width(" · "),
+        };
+        let keys = frame::fitting(hints, most.saturating_sub(taken));
         let status = match (&*self.status, &*keys) {
             (status, "") => status.to_owned(),
             ("", keys) => keys.to_owned(),
             (status, keys) => format!("{keys} · {status}"),
         };
-        let status = text::truncate(&status, width / 2);
+        let status = text::truncate(&status, most);
         let room = width.saturating_sub(text::width(MARK) + text::width(&status) + 2);
         let query = text::truncate_start(self.query.text(), room);
         let mut row = Row::plain(MARK, Token::Accent);

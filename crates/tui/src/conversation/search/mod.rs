@@ -152,7 +152,7 @@ impl Search {
         let newer = self.hits.get(..self.at.0).unwrap_or_default();
         let place = counts(newer) + self.at.1 + 1;
         match (counts(&self.hits), self.done) {
-            _ if self.query.is_empty() => "enter, up older · down newer · esc close".to_owned(),
+            _ if self.query.is_empty() => String::new(),
             (0, false) => "searching…".to_owned(),
             (0, true) => "not found".to_owned(),
             (count, true) => format!("{place}/{count}{more}"),

@@ -9,7 +9,7 @@ use crate::conversation::{transcript::Painted, transcript::tail_rows};
 use crate::drawing::{frame, layout::docked};
 use osier_base::text;
 use osier_protocol::{Op, TerminalInfo, TerminalScreen};
-use osier_term::{Component, Cx, Face, Handled, KeyPress, Row, Token, View};
+use osier_term::{Component, Cx, Face, Handled, KeyPress, Keymap, Row, Token, View};
 
 use super::keys;
 
@@ -137,7 +137,7 @@ impl Terminals {
     }
 
     /// Rules above and below, and no sides: the program has every column.
-    fn rows(&self, width: usize, height: usize) -> Vec<Row> {
+    fn rows(&self, width: usize, height: usize, keymap: &Keymap<Command>) -> Vec<Row> {
         let mut rows = vec![self.title_row(width)];
         let room = height.saturating_sub(2);
         if self.listed.is_empty() {
@@ -149,7 +149,7 @@ impl Terminals {
         let cut = shown.len().saturating_sub(room);
         rows.extend(shown.into_iter().skip(cut));
         rows.resize_with(height.saturating_sub(1).max(rows.len()), Row::default);
-        rows.push(self.hint_row(width));
+        rows.push(self.hint_row(width, keymap));
         rows
     }
 
@@ -171,14 +171,18 @@ impl Terminals {
         rule(&title, &state)
     }
 
-    fn hint_row(&self, width: usize) -> Row {
+    fn hint_row(&self, width: usize, keymap: &Keymap<Command>) -> Row {
+        let help = frame::help_hint(keymap, "list");
         let hints: Vec<String> = match self.info() {
             _ if self.doomed => {
                 let asked = "press x again to kill it";
                 return frame::rule(asked, Token::Warning.into(), ("", Face::default()), width);
             }
             _ if self.entered => vec!["keys go to the program".into(), "ctrl+] leave".into()],
-            None => vec!["esc close".into()],
+            None => [Some("esc close".to_owned()), help]
+                .into_iter()
+                .flatten()
+                .collect(),
             Some(info) => {
                 let mut hints: Vec<String> = Vec::new();
                 if info.running {
@@ -188,6 +192,7 @@ impl Terminals {
                     hints.push("tab next terminal".to_owned());
                 }
                 hints.push("esc close".to_owned());
+                hints.extend(help);
                 hints
             }
         };
@@ -215,7 +220,7 @@ impl Component<Command, Action> for Terminals {
             height: area.height.saturating_sub(2),
             ..area
         };
-        let rows = self.rows(width, height);
+        let rows = self.rows(width, height, view.keymap);
         view.paint(&rows, area, buffer);
     }
 
@@ -273,5 +278,9 @@ impl Component<Command, Action> for Terminals {
 
     fn context(&self) -> &'static str {
         "list"
+    }
+
+    fn uses(&self, command: Command) -> bool {
+        frame::is_of_most_lists(command)
     }
 }

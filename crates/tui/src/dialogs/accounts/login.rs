@@ -196,6 +196,10 @@ impl Component<Command, Action> for Login {
         "list"
     }
 
+    fn uses(&self, command: Command) -> bool {
+        frame::is_of_most_lists(command)
+    }
+
     fn cursor(&self) -> Option<Position> {
         self.cursor
     }

@@ -80,6 +80,33 @@ const MOVES: &[Command] = &[
     Command::Bottom,
 ];
 
+/// Meanings in one view of commands that several views have.
+const IN_VIEW: &[(&str, Command, &str)] = &[
+    ("question", Command::Accept, "Give the selected answer"),
+    ("question", Command::Up, "Select the answer before"),
+    ("question", Command::Down, "Select the next answer"),
+    ("question", Command::Cancel, "Answer later"),
+    ("question", Command::Dismiss, "Deny, or skip the question"),
+    ("tree", Command::Accept, "Go here"),
+    ("sessions", Command::Accept, "Open the session"),
+    ("summary", Command::Accept, "Store the summary"),
+    ("summary", Command::Cancel, "Do not compact"),
+    ("search", Command::Accept, "Go to the older match"),
+    ("search", Command::Up, "Go to the older match"),
+    ("search", Command::Down, "Go to the newer match"),
+    ("transcript", Command::Cancel, "Go back to the prompt"),
+];
+
+/// The commands of the page of the prompt: those that are wanted first.
+pub(super) fn wanted_first(is_idle: bool) -> Vec<Command> {
+    let rows = if is_idle { IDLE } else { WORKING };
+    let bound = rows.iter().filter_map(|row| match row {
+        Bound(command, _) => Some(*command),
+        Typed(..) => None,
+    });
+    bound.collect()
+}
+
 /// Keys and what they do, for the contexts that hold now, the innermost first. `uses` tells the commands that a view has a
 /// use for.
 pub(crate) fn keys(
@@ -179,7 +206,13 @@ fn of_view(
     commands.sort_by_key(|command| MOVES.contains(command));
     let row = |command: Command| {
         let keys = shortest(keymap, contexts, command)?;
-        Some((keys, command.info()?.description.to_owned()))
+        let mut known = IN_VIEW.iter();
+        let known = known.find(|(of, known, _)| contexts.contains(of) && *known == command);
+        let meaning = match known {
+            Some(&(_, _, meaning)) => meaning,
+            None => command.info()?.description,
+        };
+        Some((keys, meaning.to_owned()))
     };
     commands.into_iter().filter_map(row).collect()
 }

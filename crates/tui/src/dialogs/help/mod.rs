@@ -14,7 +14,8 @@ use osier_term::Keymap;
 pub(crate) fn open_palette(
     keymap: &Keymap<Command>,
     added: &[AddedCommand],
+    is_idle: bool,
     overlays: &mut Overlays,
 ) {
-    overlays.push(palette::ID, palette::picker(keymap, added));
+    overlays.push(palette::ID, palette::picker(keymap, added, is_idle));
 }

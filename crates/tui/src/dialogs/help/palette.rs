@@ -1,5 +1,6 @@
 //! The command palette: every command with its category, slash command and keys.
 
+use super::keys::wanted_first;
 use crate::actions::{Action, Command, command::CommandInfo, command::commands};
 use crate::drawing::{Choice, Picker};
 use osier_base::text;
@@ -15,10 +16,21 @@ pub(super) enum Entry {
     Added(AddedCommand),
 }
 
-/// The picker over commands, built in or added.
-pub(super) fn picker(keymap: &Keymap<Command>, added: &[AddedCommand]) -> Picker<Entry> {
-    let listed = commands().filter(|info| info.in_palette());
-    let built_in = listed.map(|info| Entry::BuiltIn(info, first_key(keymap, info.command)));
+/// The picker over commands, built in or added. What is wanted most at this moment is first.
+pub(super) fn picker(
+    keymap: &Keymap<Command>,
+    added: &[AddedCommand],
+    is_idle: bool,
+) -> Picker<Entry> {
+    let first = wanted_first(is_idle);
+    let mut listed: Vec<_> = commands().filter(|info| info.in_palette()).collect();
+    listed.sort_by_key(|info| {
+        let place = first.iter().position(|command| *command == info.command);
+        place.unwrap_or(first.len())
+    });
+    let built_in = listed
+        .into_iter()
+        .map(|info| Entry::BuiltIn(info, first_key(keymap, info.command)));
     let added = added.iter().cloned().map(Entry::Added);
     let entries = built_in.chain(added);
     Picker::new("Commands", "no command matches", entries, |entry| {

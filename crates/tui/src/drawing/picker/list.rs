@@ -317,25 +317,13 @@ impl List {
         while rows.len() + 1 < height {
             rows.push(boxed(Row::default(), inner));
         }
-        let mut hints = frame::hints(keymap, "list", &self.hints);
-        if hints.len() > 2 {
-            hints.extend(frame::help_hint(keymap, "list"));
-        }
+        let hints = frame::hints(keymap, "list", &self.hints);
         rows.push(frame::bottom(&hints, Token::Muted, width));
         rows
     }
 
-    /// Some commands of a list belong to few lists.
     pub(super) fn uses(&self, command: Command) -> bool {
-        let is_special = matches!(
-            command,
-            Command::Remove
-                | Command::Favourite
-                | Command::ShowAll
-                | Command::ListOrder
-                | Command::SaveDefault
-        );
-        !is_special || self.hints.iter().any(|(known, _)| *known == command)
+        frame::is_of_most_lists(command) || self.hints.iter().any(|(known, _)| *known == command)
     }
 
     pub(super) fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {

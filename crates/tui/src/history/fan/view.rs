@@ -8,13 +8,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::actions::{Action, Command, Toast};
-use crate::drawing::preview_pane::written;
+use crate::drawing::{frame, preview_pane::written};
 use crate::history::tree::changed_file;
 use crate::status::footer::tokens;
 use osier_agent::Op as AgentOp;
 use osier_base::{clock, text};
 use osier_protocol::{LaneState, LaneStatus, TreeOp};
-use osier_term::{Component, Cx, Face, Handled, KeyPress, Row, Token, View, Wrap};
+use osier_term::{Component, Cx, Face, Handled, KeyPress, Keymap, Row, Token, View, Wrap};
 
 pub(super) const ID: &str = "fan";
 
@@ -187,14 +187,19 @@ impl FanView {
         rows
     }
 
-    fn bottom(&self, width: usize) -> Row {
+    fn bottom(&self, width: usize, keymap: &Keymap<Command>) -> Row {
         let line = if self.conflicts.is_empty() {
-            let keys = if self.ended {
-                "enter apply · esc leave as branches"
-            } else {
-                "esc stop"
+            const WIDE: usize = 60;
+            let keys: &[&str] = match self.ended {
+                true if width < WIDE => &["enter apply", "esc leave"],
+                true => &["enter apply", "esc leave as branches"],
+                false => &["esc stop"],
             };
-            return Row::plain(format!(" ←→ choose · ↑↓ scroll · {keys}"), Token::Muted);
+            let keys = keys.iter().chain(&["←→ choose", "↑↓ scroll"]);
+            let mut keys: Vec<String> = keys.map(|key| (*key).to_owned()).collect();
+            keys.extend(frame::help_hint(keymap, "list"));
+            let keys = frame::fitting(&keys, width.saturating_sub(1));
+            return Row::plain(format!(" {keys}"), Token::Muted);
         } else {
             let names = self.conflicts.iter().map(|path| path.to_string_lossy());
             let names = names.collect::<Vec<_>>().join(", ");
@@ -238,7 +243,7 @@ impl Component<Command, Action> for FanView {
         self.page = height.saturating_sub(4).max(1);
         let mut rows = vec![self.head(width)];
         rows.extend(self.rows(width, height.saturating_sub(2)));
-        rows.push(self.bottom(width));
+        rows.push(self.bottom(width, view.keymap));
         view.paint(&rows, area, buffer);
     }
 
@@ -267,6 +272,10 @@ impl Component<Command, Action> for FanView {
 
     fn context(&self) -> &'static str {
         "list"
+    }
+
+    fn uses(&self, command: Command) -> bool {
+        frame::is_of_most_lists(command)
     }
 }
 

@@ -220,4 +220,8 @@ impl Component<Command, Action> for CompareView {
     fn context(&self) -> &'static str {
         "list"
     }
+
+    fn uses(&self, command: Command) -> bool {
+        command == Command::ShowAll || frame::is_of_most_lists(command)
+    }
 }

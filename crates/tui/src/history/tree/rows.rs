@@ -157,6 +157,9 @@ impl TreeView {
             self.flat.next_rails(place, &mut rails);
             let shown = self.flat.rows[place];
             if shown.number == HERE {
+                if let Some(leaf) = self.outline.leaf {
+                    self.want(leaf);
+                }
                 rows.push(here_row(place == selected, width));
                 continue;
             }
@@ -409,7 +412,11 @@ impl TreeView {
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         let side = if is_beside { "│ " } else { " " };
         let mut rows = Vec::new();
-        let number = self.flat.rows.get(selected).map(|row| row.number);
+        let number = match self.flat.rows.get(selected).map(|row| row.number) {
+            // The end of the conversation stays in sight.
+            Some(HERE) => self.outline.leaf,
+            number => number,
+        };
         let glimpse = number.and_then(|number| self.glimpses.get(&number));
         let mut title = String::new();
         if let Some(glimpse) = glimpse {

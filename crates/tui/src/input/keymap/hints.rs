@@ -10,8 +10,9 @@ use osier_protocol::PluginKey;
 use osier_term::keymap::KeyHint;
 use osier_term::{Row, Token};
 
-/// Least columns of one key and what it does.
+/// Least columns of one key and what it does, and where a page would be cut with so few.
 const COLUMN: usize = 38;
+const NARROW_COLUMN: usize = 28;
 
 /// The keys that can follow a prefix.
 pub(crate) fn after_prefix(
@@ -25,14 +26,20 @@ pub(crate) fn after_prefix(
     hints.iter().map(told).collect()
 }
 
-/// Columns of keys in `width` cells.
-fn columns(width: usize, linear: bool) -> usize {
-    if linear { 1 } else { (width / COLUMN).max(1) }
+/// Columns of so many keys in an area.
+fn columns(count: usize, within: Rect, linear: bool) -> usize {
+    let (width, room) = (usize::from(within.width), usize::from(within.height));
+    let columns = (width / COLUMN).max(1);
+    match (linear, count.div_ceil(columns) < room) {
+        (true, _) => 1,
+        (false, true) => columns,
+        (false, false) => (width / NARROW_COLUMN).max(1),
+    }
 }
 
 /// Rows that a page of so many keys takes of `within`, with its title.
 pub(crate) fn height(count: usize, within: Rect, linear: bool) -> u16 {
-    let rows = count.div_ceil(columns(usize::from(within.width), linear)) + 1;
+    let rows = count.div_ceil(columns(count, within, linear)) + 1;
     u16::try_from(rows).unwrap_or(u16::MAX).min(within.height)
 }
 
@@ -48,8 +55,8 @@ pub(crate) fn draw(
         return;
     }
     let width = usize::from(within.width);
-    let columns = columns(width, linear);
     let hints = merge_numbered(hints);
+    let columns = columns(hints.len(), within, linear);
     let keys = hints.iter().map(|(keys, _)| text::width(keys)).max();
     let keys = keys.unwrap_or_default();
     let room = within.height.saturating_sub(1);

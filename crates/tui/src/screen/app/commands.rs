@@ -155,7 +155,10 @@ impl App {
     fn application_command(&mut self, command: Command, now: Instant) -> Option<bool> {
         let added = self.prompt.editor.commands();
         match command {
-            Command::Palette => help::open_palette(&self.keymap, added, &mut self.overlays),
+            Command::Palette => {
+                let is_idle = self.activity.is_idle();
+                help::open_palette(&self.keymap, added, is_idle, &mut self.overlays);
+            }
             Command::Help => self.shows_keys = true,
             Command::SidePanel => self.side_panel.toggle(&mut self.outbox),
             Command::Guide => guide::open(&mut self.overlays),

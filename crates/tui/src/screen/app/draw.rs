@@ -55,7 +55,9 @@ impl App {
             above.bottom().saturating_sub(rows)
         });
         let cursor = if fits {
-            self.draw_all(buffer, links, now, first_key)
+            let cursor = self.draw_all(buffer, links, now, first_key);
+            // The page of keys is over the editor.
+            cursor.filter(|cursor| linear || first_key.is_none_or(|first| cursor.y < first))
         } else {
             // A question takes no answer while it is not on the screen.
             self.overlays.hide();

@@ -221,7 +221,8 @@ impl Dialog {
                 (both, Face::from(Token::Warning))
             }
         };
-        let room = width.saturating_sub(text::width(&remark) + 9);
+        let around = if remark.is_empty() { 4 } else { 9 };
+        let room = width.saturating_sub(text::width(&remark) + around);
         let hints = frame::fitting(&self.hints(width, view), room);
         frame::rule(&hints, Token::Muted.into(), (&remark, face), width)
     }
@@ -257,13 +258,14 @@ impl Dialog {
             parts.extend(choose.pattern_hint(width, view.settings.screen_reader));
         }
         if matches!(&self.body, Body::Write(write) if write.has_lines()) {
-            parts.extend(frame::hints(
+            parts.extend(frame::key_hints(
                 view.keymap,
                 "editor",
                 &[(Command::ExternalEditor, "editor")],
             ));
         }
         parts.extend(key(Command::PageUp).map(|key| format!("{key} scroll")));
+        parts.extend(frame::help_hint(view.keymap, "question"));
         parts
     }
 }

@@ -6,13 +6,16 @@ use ratatui::layout::{Position, Rect};
 use super::problems::{Problems, contains, is_in};
 use super::state::DiffView;
 use super::texts::first_line;
-use crate::actions::{Action, Command, Effect};
+use crate::actions::{Action, Command, Effect, Toast};
+use crate::drawing::frame;
 use crate::history::review::verdicts::{Review, keys};
 use osier_base::text;
 use osier_checkpoint::hunks;
 use osier_protocol::{CheckpointOp, DiffRange};
 use osier_term::widgets::diff::DiffLayout;
-use osier_term::{Component, Cx, Handled, Highlighted, Highlighter, KeyPress, Row, Token, View};
+use osier_term::{
+    Component, Cx, Handled, Highlighted, Highlighter, KeyPress, Keymap, Row, Token, View,
+};
 
 /// From this width on the list is next to the changes.
 const SIDE_BY_SIDE: u16 = 90;
@@ -54,6 +57,32 @@ impl DiffView {
     }
 }
 
+impl DiffView {
+    /// The comment on the selected change, or the keys.
+    fn help(&self, width: usize, keymap: &Keymap<Command>) -> Row {
+        let said = self
+            .current()
+            .and_then(|(path, piece)| self.review.of(path, piece));
+        let help = match said.filter(|said| !said.comment.is_empty()) {
+            // The comment of the review is in the rows.
+            _ if self.is_outdated() => keys(keymap, true, width),
+            Some(said) => commented(&said.comment, keymap, width),
+            None => keys(keymap, false, width),
+        };
+        let help = text::truncate(&help, width).into_owned();
+        Row::plain(help, Token::Muted)
+    }
+}
+
+/// The comment on the selected change, in the place of the keys, and how to see them.
+fn commented(comment: &str, keymap: &Keymap<Command>, width: usize) -> String {
+    let hint = frame::help_hint(keymap, "diff").map(|hint| format!(" · {hint}"));
+    let hint = hint.unwrap_or_default();
+    let comment = format!(" ✎ {}", text::single_line(comment));
+    let room = width.saturating_sub(text::width(&hint));
+    format!("{}{hint}", text::truncate(&comment, room))
+}
+
 impl Component<Command, Action> for DiffView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.linear = view.settings.screen_reader;
@@ -65,9 +94,15 @@ impl Component<Command, Action> for DiffView {
             0
         };
         let body = area.height.saturating_sub(2);
-        // On a narrow screen the selected file has a line of its own, and where the list cuts its path.
+        // On a narrow screen the list is above the changes. The path of the selected file has a line of its own where the
+        // list cuts it.
         let is_cut = wide && self.is_cut(usize::from(list - 1));
-        let named = u16::from(!wide || is_cut).min(body);
+        let named = if wide {
+            u16::from(is_cut)
+        } else {
+            self.rows_above(body)
+        };
+        let named = named.min(body);
         self.page = usize::from(body - named).max(1);
         self.lay_out(area.width.saturating_sub(list));
         let last = self.count().saturating_sub(self.page);
@@ -97,7 +132,8 @@ impl Component<Command, Action> for DiffView {
             let row = self.path_row(usize::from(area.width - list));
             view.paint(&[row], at(list, 1, area.width - list, named), buffer);
         } else if named > 0 {
-            view.paint(&[self.named(width)], at(0, 1, area.width, 1), buffer);
+            let rows = self.above(width, usize::from(named));
+            view.paint(&rows, at(0, 1, area.width, named), buffer);
         }
         let rows = self.laid_out.as_ref().map_or(&[][..], |laid| &laid.rows);
         let shown = &rows[self.top..rows.len().min(self.top + self.page)];
@@ -123,17 +159,7 @@ impl Component<Command, Action> for DiffView {
             });
             return;
         }
-        let said = self
-            .current()
-            .and_then(|(path, piece)| self.review.of(path, piece));
-        let help = match said.filter(|said| !said.comment.is_empty()) {
-            // The comment of the review is in the rows.
-            _ if self.is_outdated() => keys(view.keymap, true, width),
-            Some(said) => format!(" ✎ {}", text::single_line(&said.comment)),
-            None => keys(view.keymap, false, width),
-        };
-        let help = text::truncate(&help, width).into_owned();
-        view.paint(&[Row::plain(help, Token::Muted)], line, buffer);
+        view.paint(&[self.help(width, view.keymap)], line, buffer);
     }
 
     fn on_key(&mut self, key: KeyPress, _: &mut Cx<'_, Action>) -> Handled {
@@ -198,6 +224,8 @@ impl Component<Command, Action> for DiffView {
                     if continues {
                         self.next_hunk();
                     }
+                } else {
+                    cx.push(Toast::info("this file has no change to review"));
                 }
             }
             Command::RevertHunk => {

@@ -88,10 +88,40 @@ impl DiffView {
 
     /// The list of files for `width`; the part that holds the selected one.
     pub(super) fn list(&self, width: usize, height: usize) -> Vec<Row> {
-        let first = self.selected.saturating_sub(height.saturating_sub(1) / 2);
-        let first = first.min(self.files.len().saturating_sub(height));
+        let first = self.first_listed(height);
         let files = self.files.iter().enumerate().skip(first).take(height);
         files.map(|(place, _)| self.line(place, width)).collect()
+    }
+
+    /// Rows of the list where it is above the changes, of `body`: the changes have most of them.
+    pub(super) fn rows_above(&self, body: u16) -> u16 {
+        const PART: u16 = 4;
+        let most = if self.linear { 1 } else { (body / PART).max(1) };
+        u16::try_from(self.files.len())
+            .unwrap_or(most)
+            .clamp(1, most)
+    }
+
+    /// The list above the changes. Where it is cut, the selected file has its number.
+    pub(super) fn above(&self, width: usize, height: usize) -> Vec<Row> {
+        let count = self.files.len();
+        if height < 2 || count < 2 {
+            return vec![self.named(width)];
+        }
+        let mut rows = self.list(width, height);
+        let first = self.first_listed(height);
+        if count > height
+            && let Some(row) = rows.get_mut(self.selected - first)
+        {
+            *row = self.named(width);
+        }
+        rows
+    }
+
+    /// The first file in a list of so many rows.
+    fn first_listed(&self, height: usize) -> usize {
+        let first = self.selected.saturating_sub(height.saturating_sub(1) / 2);
+        first.min(self.files.len().saturating_sub(height))
     }
 
     /// A file: its kind of change, its path, the state of its review, its added and removed lines.
