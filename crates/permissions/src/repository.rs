@@ -98,12 +98,18 @@ pub(super) fn has_plain_names(folder: &Path) -> bool {
 
 /// Whether an address in the settings of git, those of the repository of `folder` or of the user, contains a password.
 pub(super) fn has_password(folder: &Path) -> bool {
+    configurations(folder)
+        .iter()
+        .any(|file| file_has_password(file))
+}
+
+/// The files with the settings of git that hold in `folder`.
+pub(super) fn configurations(folder: &Path) -> Vec<PathBuf> {
     let here = find(&real_path::resolve(folder).real);
     let own = here.into_iter().flat_map(|here| {
-        let folders = [&here.common, &here.folder];
         [
-            folders[0].join("config"),
-            folders[1].join("config.worktree"),
+            here.common.join("config"),
+            here.folder.join("config.worktree"),
         ]
     });
     let home = std::env::home_dir().unwrap_or_default();
@@ -112,7 +118,7 @@ pub(super) fn has_password(folder: &Path) -> bool {
         home.join(".config/git/config"),
         "/etc/gitconfig".into(),
     ];
-    own.chain(user).any(|file| file_has_password(&file))
+    own.chain(user).collect()
 }
 
 /// Whether the file has settings of git with a password in an address.
@@ -275,7 +281,7 @@ struct Index {
 }
 
 /// Whether a setting names no program that git runs.
-fn is_plain(name: &str, value: &str) -> bool {
+pub(super) fn is_plain(name: &str, value: &str) -> bool {
     let has = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     let (section, rest) = name.split_once('.').unwrap_or((name, ""));
     let (middle, last) = match rest.rsplit_once('.') {
@@ -303,7 +309,7 @@ fn is_plain(name: &str, value: &str) -> bool {
 
 /// The settings of a configuration file: `section.name.key` with the section and the key in lower case. `None` for a file
 /// that is not understood.
-fn settings(text: &str) -> Option<Vec<(String, String)>> {
+pub(super) fn settings(text: &str) -> Option<Vec<(String, String)>> {
     let mut found = Vec::new();
     let mut section = String::new();
     for line in text.lines() {

@@ -15,17 +15,26 @@ use osier_base::folders::Folders;
 use osier_base::locked_json::{self, LockedJsonError};
 use osier_base::repository;
 
+mod code_text;
+mod filters;
+mod git;
 mod known_programs;
+mod makefiles;
+mod node;
+#[cfg(test)]
+mod program_cases;
 #[cfg(test)]
 mod program_examples;
 #[cfg(test)]
 mod program_tests;
 mod program_use;
 mod programs;
+mod python;
 mod reach;
 mod runners;
 mod scripts;
 mod settings;
+mod shell_text;
 mod snapshot;
 
 pub use crate::project_files::{FILES, ProjectFiles};
