@@ -50,14 +50,12 @@ fn missing_script(words: &[String], cwd: &Path) -> Option<String> {
 
 /// The words of a hook, as far as they are known.
 fn words(handler: &Handler, root: &Path) -> Vec<String> {
-    match &handler.args {
-        Some(_) => handler.words().cloned().collect(),
-        None => {
-            // A shell replaces `~`.
-            let words = first_words(&expanded(&handler.command, root)).into_iter();
-            words.map(|word| with_home(&word)).collect()
-        }
+    if handler.args.is_some() {
+        return handler.words().cloned().collect();
     }
+    // A shell replaces `~`.
+    let words = first_words(&expanded(&handler.command, root)).into_iter();
+    words.map(|word| with_home(&word)).collect()
 }
 
 /// The word with the home directory for `~/`.

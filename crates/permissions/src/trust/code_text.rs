@@ -100,7 +100,8 @@ impl Commands<'_> {
         let call = within(arguments)?;
         let given = parts(call.strip_prefix("args=").unwrap_or(call));
         let (first, rest) = given.split_first()?;
-        let moves = self.directory_of_call(rest)?;
+        let mut moves = None;
+        self.options(rest, &mut moves)?;
         let mut found = if is_text(first) {
             let (text, after) = literal(first.trim_start_matches(['f', 'r', 'b']))?;
             if !after.trim().is_empty() {
@@ -129,9 +130,8 @@ impl Commands<'_> {
         Some(found)
     }
 
-    /// The directory in which a call with these options starts the command, for `cd`; `None` if the options are computed.
-    fn directory_of_call(&self, rest: &[&str]) -> Option<Option<String>> {
-        let mut moves = None;
+    /// Reads the options of a call, with the directory in which it starts the command, for `cd`; `None` if they are computed.
+    fn options(&self, rest: &[&str], moves: &mut Option<String>) -> Option<()> {
         for part in rest {
             let mut lists = vec![*part];
             // `spawn("npx", words, options)`
@@ -148,11 +148,11 @@ impl Commands<'_> {
             for list in lists {
                 let inner = list.strip_prefix('{').and_then(within);
                 for option in inner.map_or_else(|| vec![list], parts) {
-                    self.option(option, inner.is_some(), &mut moves)?;
+                    self.option(option, inner.is_some(), moves)?;
                 }
             }
         }
-        Some(moves)
+        Some(())
     }
 
     /// Reads an option of a call; `None` if it can choose other code.

@@ -5,16 +5,18 @@ use osier_base::{path, regular_file};
 use super::reach::{Search, TEXT};
 use crate::shell::{self, Word};
 
-/// Options of programs that treat files as data, which run the program that follows.
+/// Options of programs outside of the project, which run the program that follows.
 #[rustfmt::skip]
-const RUNNING: [&str; 14] = [
+const RUNNING: [&str; 20] = [
     "rg --pre --hostname-bin", "sort --compress-program", "bat --pager", "curl -K --config", "wget -e --execute --use-askpass --config",
     "awk -l --load -i --include -E --exec", "gawk -l --load -i --include -E --exec", "mapfile -C", "readarray -C", "hash -p",
     "install --strip-program", "ktlint -R --ruleset --reporter", "ls --config", "split --filter",
+    "tar -I -F --to-command --use-compress-program --checkpoint-action --info-script --new-volume-script --rsh-command --rmt-command",
+    "rsync -e --rsh", "zip -TT --unzip-command", "scp -S -o", "sftp -S -D -o", "ssh -o",
 ];
 
 impl Search<'_> {
-    /// Options of programs that treat files as data and which run a program.
+    /// Options that run a program.
     pub(super) fn options(
         &mut self,
         name: &str,
@@ -42,6 +44,11 @@ impl Search<'_> {
                     .get(2..)
                     .filter(|rest| !rest.is_empty() && !option.starts_with("--"));
                 let value = attached.map_or(value, str::to_owned);
+                // `exec=COMMAND` of tar, and `ProxyCommand=COMMAND` of ssh.
+                let value = match value.split_once('=') {
+                    Some((name, command)) if !name.contains([' ', '/']) => command.to_owned(),
+                    _ => value,
+                };
                 if moves || value.contains([shell::HOLE, shell::GLOB]) {
                     self.every();
                 } else {

@@ -45,20 +45,20 @@ const MORE_RUNNERS: &str = "act air ansible-lint ant astro behave boot bru cabal
 const QUIET: [&str; 11] = [
     "docker ps images inspect logs info version stats top port events start stop kill restart rm rmi pull push tag login",
     "podman ps images inspect logs info version stats top port events start stop kill restart rm rmi pull push tag login",
-    "docker-compose ps logs", "terraform fmt version", "tofu fmt version", "packer fmt", "deno fmt", "zig fmt version", "go env version list",
+    "docker-compose ps logs", "terraform fmt version", "tofu fmt version", "packer fmt", "deno fmt", "zig fmt version", "go env version",
     "cargo metadata tree", "dart format",
 ];
 /// Packages of Node that load nothing of the project and run no command by a computed name.
 #[rustfmt::skip]
 const PACKAGES: &str = "@anthropic-ai/sdk ajv ansi-colors ansi-styles axios boxen chalk change-case cli-table3 colorette commander csv-parse date-fns dayjs \
-    debug deepmerge diff dotenv-parse entities escape-string-regexp fast-glob fast-xml-parser fs-extra fuse.js glob globby gray-matter ignore \
-    ini is-glob js-yaml json5 jsonc-parser kleur lodash lodash-es log-symbols lru-cache luxon marked micromatch minimatch minimist mri ms \
+    debug deepmerge diff dotenv-parse entities escape-string-regexp fast-glob fast-xml-parser fs-extra fuse.js glob globby ignore \
+    ini is-glob json5 jsonc-parser kleur lodash lodash-es log-symbols lru-cache luxon marked micromatch minimatch minimist mri ms \
     nanoid node-fetch node-notifier openai ora p-limit parse-diff picocolors picomatch remark-parse semver shell-quote slash smol-toml \
     source-map string-width strip-ansi strip-json-comments tiny-glob toml tslib typescript undici unified uuid vfile wrap-ansi yaml \
     yargs-parser zod";
 /// Packages of Python that run commands, or load code by a name.
 #[rustfmt::skip]
-const PYTHON_RUNNERS: &str = "delegator envoy fabric fire hydra invoke nox pexpect pip plumbum pluggy ploy pytest setuptools sh stevedore tox \
+const PYTHON_RUNNERS: &str = "cheetah delegator envoy fabric fire genshi hydra invoke jinja2 joblib mako nox pexpect pip plumbum pluggy ploy pytest setuptools sh stevedore torch tox \
     trio twisted venusian distutils dotenv environs pkg_resources py_compile doctest trace cProfile profile pdb";
 /// Interpreters of other languages.
 pub(super) const INTERPRETERS: &str = "ruby perl php lua luajit Rscript julia elixir groovy java bb guile racket tclsh expect pwsh fish";

@@ -3,8 +3,8 @@
 use super::code_text::{Commands, Loads, calls, literal, names, selects, within};
 
 #[rustfmt::skip]
-const CALLS: [&str; 9] = [
-    "eval", "Function", "Worker", "createRequire", "dlopen", "fork", "_load", "require.resolve", "runInNewContext",
+const CALLS: [&str; 10] = [
+    "eval", "Function", "Worker", "createRequire", "dlopen", "fork", "_load", "require.resolve", "runInNewContext", "template",
 ];
 #[rustfmt::skip]
 const COMMANDS: [&str; 6] = ["execSync", "execFileSync", "spawnSync", "execFile", "spawn", "exec"];

@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 
 use super::program_examples::installed;
@@ -166,6 +167,15 @@ const CASES: &[Case] = &[
     ("awk -f lint/x.awk x", &[("lint/x.awk", "{ system(\"tools/c\") }")], "tools/c"),
     ("awk '{ system($1) }' x", &[], "tools/c"),
     ("gawk -i tools/lib.awk 1 x", &[("tools/lib.awk", "1")], "tools/lib.awk"),
+    ("tar -xf x.tar --to-command='sh scripts/plain.sh'", &[], "scripts/plain.sh"),
+    ("tar -cf x.tar --checkpoint-action=exec=tools/c src", &[], "tools/c"),
+    ("rsync -e tools/c src host:", &[], "tools/c"),
+    // Caches and notes of tools.
+    ("for f in $(find . -name '*.sh'); do sh $f; done", &[("target/CACHEDIR.TAG", "1"), ("target/debug/x", "1")], "target/debug/x.sh"),
+    ("npx prettier -w target/x.js", &[("target/CACHEDIR.TAG", "1")], "target/debug/.prettierrc"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import jinja2\nprint(jinja2.Template(open('docs/steps.md').read()).render())\n")], "docs/steps.md"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import matter from 'gray-matter'\nmatter.read('docs/steps.md')")], "docs/steps.md"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync } from 'child_process'\nconst options = { cwd: 'sub' }\nspawnSync('make', [], options)")], "sub/check.sh"),
     // Modules that are missing.
     ("node scripts/h.mjs", &[(NODE_HOOK, "import './later.mjs'")], "scripts/later.mjs"),
 ];
@@ -214,7 +224,6 @@ fn renamed_linked_and_deleted_files_are_changes() {
             place.project.join("docs/linked.js"),
             place.project.join("scripts/rules.js"),
         )
-        .unwrap()
     });
     assert!(place.refused(&place.hook(run)).is_some());
     // A new link to a file of the project.
@@ -223,7 +232,7 @@ fn renamed_linked_and_deleted_files_are_changes() {
     place.decide(true);
     let linked = place.project.join("scripts/rules.json");
     later(&place, || {
-        fs::hard_link(place.project.join("docs/other.js"), linked).unwrap()
+        fs::hard_link(place.project.join("docs/other.js"), linked)
     });
     assert!(place.refused(&place.hook(run)).is_some());
     // A package manager links the file elsewhere.
@@ -231,7 +240,7 @@ fn renamed_linked_and_deleted_files_are_changes() {
     place.decide(true);
     let elsewhere = place.folder.path().join("elsewhere.js");
     later(&place, || {
-        fs::hard_link(place.project.join("scripts/rules.js"), elsewhere).unwrap()
+        fs::hard_link(place.project.join("scripts/rules.js"), elsewhere)
     });
     assert_eq!(place.refused(&place.hook(run)), None);
     // Without its module, a guard fails, and some failures pass.
@@ -248,9 +257,7 @@ fn renamed_linked_and_deleted_files_are_changes() {
         };
         let run = place.hook(&format!("{program} {script}"));
         assert_eq!(place.refused(&run), None);
-        later(&place, || {
-            fs::remove_file(place.project.join(module)).unwrap()
-        });
+        later(&place, || fs::remove_file(place.project.join(module)));
         assert!(place.refused(&run).is_some(), "{script}");
     }
     // A folder that was renamed with all that is in it.
@@ -264,7 +271,6 @@ fn renamed_linked_and_deleted_files_are_changes() {
             place.project.join("docs/all"),
             place.project.join("hooks.d/all"),
         )
-        .unwrap()
     });
     assert!(place.refused(&run).is_some());
 }
@@ -278,7 +284,7 @@ fn odd_names_and_long_lines_are_read() {
     assert_eq!(place.refused(&run), None);
     let name = OsStr::from_bytes(b"x\xff.sh");
     later(&place, || {
-        fs::write(place.project.join("hooks.d").join(name), "evil").unwrap()
+        fs::File::create(place.project.join("hooks.d").join(name)).map(drop)
     });
     assert!(place.refused(&run).is_some());
     let place = installed();
@@ -302,7 +308,7 @@ fn a_pending_file_of_osier_counts_if_it_stays() {
 }
 
 /// Changes something when the coarse clock of the file system has moved on.
-fn later(place: &Place, change: impl FnOnce()) {
+fn later(place: &Place, change: impl FnOnce() -> io::Result<()>) {
     place.put("docs/clock.md", "");
-    change();
+    change().unwrap();
 }

@@ -366,9 +366,7 @@ impl Search<'_> {
         if self.is_of_project(head, arguments, moves)? {
             return Ok(());
         }
-        if is_in(DATA, name) || reads_only {
-            self.options(name, words, moves)?;
-        }
+        self.options(name, words, moves)?;
         let is_data = reads_only || is_in(DATA, name) || is_wrapper(name) || runs_arguments(name);
         self.known(name, arguments, is_data, moves)
     }

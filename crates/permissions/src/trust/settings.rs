@@ -481,13 +481,9 @@ fn sections(text: &str) -> String {
 fn settings_below(folder: &Path, tool: &str, depth: usize, found: &mut BTreeMap<PathBuf, bool>) {
     let is_cargo = tool == "cargo" && folder.ends_with(".cargo");
     let is_installed = folder.ends_with(".git") || folder.join("pyvenv.cfg").is_file();
-    // Of cargo.
-    let tag = folder.join("CACHEDIR.TAG");
     if depth > 0 && folder.ends_with(PACKAGES) {
         // Plugins of settings below.
         found.insert(folder.to_owned(), false);
-    } else if depth > 0 && tag.is_file() {
-        found.insert(tag, false);
     } else if is_cargo || depth > 0 && !is_installed {
         let tool = if is_cargo { "config" } else { tool };
         settings_in(folder, tool, depth.saturating_sub(1), found);

@@ -23,8 +23,8 @@ const CHUNK: usize = 64 * 1024;
 const NOTES: [&str; 4] = ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
 /// Ends of the names of files in these folders that count there, too.
 #[rustfmt::skip]
-const SCRIPTS: [&str; 18] = [
-    "bash", "cjs", "cts", "fish", "js", "ksh", "lua", "mjs", "mts", "php", "pl", "py", "rb", "sh", "so", "ts", "xsh", "zsh",
+const SCRIPTS: [&str; 17] = [
+    "bash", "cjs", "cts", "fish", "js", "ksh", "lua", "mjs", "mts", "php", "pl", "py", "rb", "sh", "ts", "xsh", "zsh",
 ];
 /// Files with such notes.
 #[rustfmt::skip]
@@ -276,6 +276,8 @@ struct Walk<'w, 's> {
     project: &'w Path,
     follow: bool,
     followed: HashSet<PathBuf>,
+    /// The folders that cargo builds in.
+    caches: Vec<PathBuf>,
     visited: usize,
     see: &'w mut See<'s>,
 }
@@ -286,6 +288,7 @@ impl<'w, 's> Walk<'w, 's> {
             project,
             follow,
             followed: HashSet::new(),
+            caches: Vec::new(),
             visited: 0,
             see,
         }
@@ -327,21 +330,27 @@ impl<'w, 's> Walk<'w, 's> {
         // Of cargo: it is large, and its programs run by their names only.
         let tag = folder.join("CACHEDIR.TAG");
         if folder.ends_with("target") && tag.exists() {
-            return self.entry(&tag, depth - 1);
+            self.caches.push(folder.to_owned());
+            self.entry(&tag, depth - 1)?;
         }
         let is_of = |names: &[&str]| {
             folder
                 .file_name()
                 .is_some_and(|own| names.iter().any(|name| own == *name))
         };
-        let has_notes = is_of(&NOTES);
+        let below = folder.strip_prefix(self.project).unwrap_or(folder);
+        let is_cache = self.caches.iter().any(|cache| folder.starts_with(cache));
+        let has_notes = is_cache
+            || below
+                .components()
+                .any(|part| NOTES.iter().any(|name| part.as_os_str() == *name));
         let has_packages = is_of(&["node_modules"]);
         for entry in entries {
             let entry = entry.map_err(|error| failed(folder, &error))?;
             let (name, path) = (entry.file_name(), entry.path());
             let is_one = |names: &[&str]| names.iter().any(|known| name == *known);
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let is_note = has_notes && !is_folder && !is_script(&path);
+            let is_note = has_notes && !is_folder && !is_script(&path, !is_cache);
             let is_skipped = name == ".git"
                 || !is_folder && is_one(&NOTE_FILES)
                 || is_folder && has_packages && is_one(&PREPARED)
@@ -355,13 +364,13 @@ impl<'w, 's> Walk<'w, 's> {
 }
 
 /// Whether a file among notes could be a script.
-fn is_script(path: &Path) -> bool {
+fn is_script(path: &Path, executables: bool) -> bool {
     let end = path.extension().and_then(|end| end.to_str());
     let is_executable = || {
         path.symlink_metadata()
             .is_ok_and(|data| data.mode() & 0o111 != 0)
     };
-    end.is_some_and(|end| SCRIPTS.contains(&end)) || is_executable()
+    end.is_some_and(|end| SCRIPTS.contains(&end)) || executables && is_executable()
 }
 
 fn failed(path: &Path, error: &io::Error) -> String {
