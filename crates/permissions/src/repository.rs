@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use config::{is_plain, settings};
+pub(crate) use config::{is_plain, settings};
 use index::Index;
 use osier_base::real_path;
 use osier_base::regular_file::{self, ReadError};
@@ -94,12 +94,18 @@ pub(super) fn has_plain_names(folder: &Path) -> bool {
 
 /// Whether an address in the settings of git, those of the repository of `folder` or of the user, contains a password.
 pub(super) fn has_password(folder: &Path) -> bool {
+    configurations(folder)
+        .iter()
+        .any(|file| file_has_password(file))
+}
+
+/// The files with the settings of git that hold in `folder`.
+pub(super) fn configurations(folder: &Path) -> Vec<PathBuf> {
     let here = find(&real_path::resolve(folder).real);
     let own = here.into_iter().flat_map(|here| {
-        let folders = [&here.common, &here.folder];
         [
-            folders[0].join("config"),
-            folders[1].join("config.worktree"),
+            here.common.join("config"),
+            here.folder.join("config.worktree"),
         ]
     });
     let home = std::env::home_dir().unwrap_or_default();
@@ -108,7 +114,7 @@ pub(super) fn has_password(folder: &Path) -> bool {
         home.join(".config/git/config"),
         "/etc/gitconfig".into(),
     ];
-    own.chain(user).any(|file| file_has_password(&file))
+    own.chain(user).collect()
 }
 
 /// Whether the file has settings of git with a password in an address.

@@ -15,23 +15,32 @@ use osier_base::folders::Folders;
 use osier_base::locked_json::{self, LockedJsonError};
 use osier_base::repository;
 
+mod code_text;
+mod filters;
+mod git;
 mod known_programs;
+mod makefiles;
+mod node;
+#[cfg(test)]
+mod program_cases;
 #[cfg(test)]
 mod program_examples;
 #[cfg(test)]
 mod program_tests;
 mod program_use;
 mod programs;
+mod python;
 mod reach;
 mod runners;
 mod scripts;
 mod settings;
+mod shell_text;
 mod snapshot;
 
 pub use crate::project_files::{FILES, ProjectFiles};
 pub use program_use::{ProgramGuard, ProgramUse, UNCOMPILED, command};
 pub use programs::{ChangedProgram, ProjectPrograms};
-pub use reach::selects_code;
+pub use shell_text::selects_code;
 
 /// The stored decisions.
 #[derive(Debug, Clone)]

@@ -43,7 +43,6 @@ pub(super) async fn obstacle(handler: &Handler, cwd: &Path, root: &Path) -> Opti
 /// The error for a script that an interpreter would not find: not all of them say so with an exit code that blocks.
 fn missing_script(words: &[String], cwd: &Path) -> Option<String> {
     let name = Path::new(words.first()?).file_name()?.to_str()?;
-    // A shell replaces `~`.
     let script = words.get(1).filter(|word| !word.starts_with(['-', '~']))?;
     let is_missing = INTERPRETERS.contains(&name) && !cwd.join(script).exists();
     is_missing.then(|| format!("`{script}` does not exist"))
@@ -51,9 +50,22 @@ fn missing_script(words: &[String], cwd: &Path) -> Option<String> {
 
 /// The words of a hook, as far as they are known.
 fn words(handler: &Handler, root: &Path) -> Vec<String> {
-    match &handler.args {
-        Some(_) => handler.words().cloned().collect(),
-        None => first_words(&expanded(&handler.command, root)),
+    if handler.args.is_some() {
+        return handler.words().cloned().collect();
+    }
+    // A shell replaces `~`.
+    let words = first_words(&expanded(&handler.command, root)).into_iter();
+    words.map(|word| with_home(&word)).collect()
+}
+
+/// The word with the home directory for `~/`.
+fn with_home(word: &str) -> String {
+    match word.strip_prefix("~/") {
+        Some(rest) => {
+            let home = std::env::home_dir().unwrap_or_default();
+            home.join(rest).to_string_lossy().into_owned()
+        }
+        None => word.to_owned(),
     }
 }
 
@@ -99,10 +111,7 @@ fn expanded(command: &str, root: &Path) -> String {
         text = text.replace(&format!("${{{name}}}"), value);
         text = text.replace(&format!("${name}"), value);
     }
-    match text.trim_start().strip_prefix("~/") {
-        Some(rest) => format!("{home}/{rest}"),
-        None => text,
-    }
+    with_home(text.trim_start())
 }
 
 /// The program of a shell command and its first argument, as far as they are plain words.
@@ -172,6 +181,13 @@ mod tests {
         ] {
             assert_eq!(first_words(command), expected, "{command}");
         }
+        let home = std::env::home_dir().unwrap_or_default();
+        let script = home.join("osier-none/check.mjs").display().to_string();
+        let words = ["node".to_owned(), with_home("~/osier-none/check.mjs")];
+        assert_eq!(
+            missing_script(&words, Path::new("/")),
+            Some(format!("`{script}` does not exist"))
+        );
         let text = expanded(
             "\"$CLAUDE_PROJECT_DIR\"/a.sh ${OSIER_PROJECT_DIR}",
             Path::new("/w"),

@@ -51,7 +51,7 @@ const VALUES: [(&str, &str); 10] = [
 ];
 
 /// Whether a setting names no program that git runs.
-pub(super) fn is_plain(name: &str, value: &str) -> bool {
+pub(crate) fn is_plain(name: &str, value: &str) -> bool {
     // Every setting of a repository is looked for, in each judgement of git.
     static KNOWN: LazyLock<[HashSet<&str>; 2]> =
         LazyLock::new(|| [PLAIN, PLAIN_SECTIONS].map(|list| list.split_whitespace().collect()));
@@ -86,7 +86,7 @@ pub(super) fn is_plain(name: &str, value: &str) -> bool {
 
 /// The settings of a configuration file: `section.name.key` with the section and the key in lower case. `None` for a file
 /// that is not understood.
-pub(super) fn settings(text: &str) -> Option<Vec<(String, String)>> {
+pub(crate) fn settings(text: &str) -> Option<Vec<(String, String)>> {
     let mut found = Vec::new();
     let mut section = String::new();
     for line in text.lines() {

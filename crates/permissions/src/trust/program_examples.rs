@@ -164,7 +164,7 @@ pub(super) fn installed() -> Place {
         ("biome.json", "{}"),
         (
             "pyproject.toml",
-            "[project]\nname = 'x'\n[tool.black]\nline-length = 100\n",
+            "[build-system]\nrequires = ['setuptools']\n[project]\nname = 'x'\nrequires-python = '>=3.9'\n[tool.black]\nline-length = 100\n",
         ),
         ("mypy.ini", "[mypy]\nplugins = plugins/check.py\n"),
         ("Cargo.toml", "[package]\nname = 'x'\n"),
@@ -186,6 +186,55 @@ pub(super) fn installed() -> Place {
         (
             "../home/tools.py",
             "#!/usr/bin/env python3\nimport subprocess\nsubprocess.run(['./tools/c'])\n",
+        ),
+        (
+            "../home/list.py",
+            "#!/usr/bin/env python3\nimport os, subprocess, sys\ncmd = [\"npx\", \"prettier\", \"--write\"]\n\
+            def run(words):\n    return subprocess.run(words, cwd=os.getcwd(), check=False)\nrun(cmd + [sys.argv[1]])\nrun([\"ruff\", \"check\"])\n",
+        ),
+        (
+            "../home/root.sh",
+            "#!/bin/bash\nset -e\nroot=$(git rev-parse --show-toplevel 2>/dev/null || pwd)\ncd \"$root\"\nnpx prettier --check \"$1\"\n",
+        ),
+        ("scripts/lib.sh", "say() { echo \"$1\" >&2; }\n"),
+        (
+            "scripts/sources.sh",
+            "#!/bin/sh\n. \"$(dirname \"$0\")/lib.sh\"\nruff check src\n",
+        ),
+        (
+            "scripts/dir.sh",
+            "#!/bin/bash\nset -euo pipefail\nDIR=\"$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\"\nsource \"$DIR/lib.sh\"\n\"$DIR/plain.sh\"\n",
+        ),
+        (
+            "scripts/cmd.py",
+            "import subprocess, sys\ncmd = ['npx', 'eslint', '--fix']\nif len(sys.argv) > 2:\n    cmd.append('--quiet')\nsubprocess.run(cmd + [sys.argv[1]], check=True)\n",
+        ),
+        (
+            ".pre-commit-config.yaml",
+            "repos:\n- repo: https://github.com/astral-sh/ruff-pre-commit\n  rev: v0.6.9\n  hooks:\n  - id: ruff\n    args: [--fix]\n\
+            - repo: https://github.com/pre-commit/pre-commit-hooks\n  rev: v4.5.0\n  hooks:\n  - id: trailing-whitespace\n  - id: check-yaml\n\
+            - repo: local\n  hooks:\n  - id: lint\n    name: lint\n    entry: npx eslint\n    language: system\n    files: \\.(js|ts)$\n",
+        ),
+        (
+            "Gemfile",
+            "source \"https://rubygems.org\"\ngem \"rubocop\"\n",
+        ),
+        (
+            ".rubocop.yml",
+            "inherit_from: .rubocop_todo.yml\nAllCops:\n  NewCops: enable\n",
+        ),
+        (
+            "turbo.json",
+            "{\"tasks\": {\"lint\": {\"dependsOn\": [\"^lint\"]}}}",
+        ),
+        (
+            "packages/web/package.json",
+            "{\"name\": \"web\", \"scripts\": {\"lint\": \"eslint .\"}}",
+        ),
+        ("vendor/bin/php-cs-fixer", "#!/usr/bin/env php\n<?php\n"),
+        (
+            ".php-cs-fixer.dist.php",
+            "<?php\nreturn (new PhpCsFixer\\Config())->setRules(['@PSR12' => true]);\n",
         ),
         // Installed packages.
         ("node_modules/eslint/bin/eslint.js", "#!/usr/bin/env node\n"),
@@ -441,6 +490,25 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
     ("touch ran; tee made; test -f src/main.js", false),
     ("python3 -c 'import json,sys; json.load(sys.stdin)'", false),
     ("grep -rn TODO src | head", false),
+    // Scripts that name others by their own folder, and lists of words.
+    ("scripts/sources.sh", false),
+    ("bash scripts/dir.sh", false),
+    ("python3 scripts/cmd.py \"$FILE\"", false),
+    ("HOME/list.py \"$FILE\"", false),
+    ("HOME/root.sh \"$FILE\"", false),
+    ("cd \"$(git rev-parse --show-toplevel)\" && npx eslint --fix src", false),
+    ("pre-commit run --files src/main.py", false),
+    ("bundle exec rubocop -A src", false),
+    ("turbo run lint", false),
+    ("npx turbo run lint", false),
+    ("terraform fmt -recursive", false),
+    ("deno fmt src", false),
+    ("vendor/bin/php-cs-fixer fix src", false),
+    ("docker ps --quiet", false),
+    ("sort -u list | uniq -c", false),
+    ("sed -E 's/^export //; /^$/d' src/main.js", false),
+    ("env NODE_ENV=test npx eslint src", false),
+    ("pylint src", false),
 ];
 
 /// Ordinary work.

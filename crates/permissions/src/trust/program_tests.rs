@@ -13,9 +13,9 @@ use super::programs::ProjectPrograms;
 use super::{ProgramUse, ProjectFiles, Trust};
 
 pub(super) struct Place {
-    folder: tempfile::TempDir,
+    pub(super) folder: tempfile::TempDir,
     trust: Trust,
-    project: PathBuf,
+    pub(super) project: PathBuf,
 }
 
 impl Place {
@@ -44,7 +44,7 @@ impl Place {
         path
     }
 
-    fn put(&self, name: &str, text: &str) -> PathBuf {
+    pub(super) fn put(&self, name: &str, text: &str) -> PathBuf {
         let path = self.project.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         // The system's clock for files is coarse: the change is later than what happened before.
@@ -65,7 +65,7 @@ impl Place {
         path
     }
 
-    fn decide(&self, trusted: bool) {
+    pub(super) fn decide(&self, trusted: bool) {
         let files = ProjectFiles::read(&self.project);
         self.trust.decide(&files, trusted).unwrap();
     }
@@ -79,7 +79,7 @@ impl Place {
         }
     }
 
-    fn hook(&self, command: &str) -> ProgramUse {
+    pub(super) fn hook(&self, command: &str) -> ProgramUse {
         ProgramUse {
             name: command.to_owned(),
             cwd: self.project.clone(),
@@ -93,7 +93,7 @@ impl Place {
     }
 
     /// The reason why the use does not run.
-    fn refused(&self, run: &ProgramUse) -> Option<String> {
+    pub(super) fn refused(&self, run: &ProgramUse) -> Option<String> {
         self.programs()
             .check(run)
             .err()
@@ -129,12 +129,12 @@ fn a_program_that_could_load_changed_code_does_not_run() {
 
 impl Place {
     /// The hooks of the user lie next to the project.
-    fn own_hook(&self, command: &str) -> ProgramUse {
+    pub(super) fn own_hook(&self, command: &str) -> ProgramUse {
         let home = self.folder.path().canonicalize().unwrap().join("home");
         self.hook(&command.replace("HOME", home.to_str().unwrap()))
     }
 
-    fn started(
+    pub(super) fn started(
         &self,
         (program, tools, command): (&str, &'static [&'static str], &str),
     ) -> ProgramUse {
@@ -196,7 +196,8 @@ fn hooks_of_the_user_run_in_every_folder() {
         "ruff format src",
         "notify-send \"$(basename \"$PWD\")\"",
     ] {
-        assert_eq!(place.refused(&place.own_hook(command)), None, "{command}");
+        let checked = place.programs().check(&place.own_hook(command));
+        assert_eq!(checked, Ok(()), "{command}");
     }
     for command in [
         "HOME/format.sh",

@@ -17,10 +17,11 @@ use std::path::{Path, PathBuf};
 use osier_base::{path, real_path, regular_file};
 
 use super::known_programs::{
-    DATA, FILTERS, INTERPRETERS, RUNNERS, SIMPLE, is_in, is_interpreter, is_known, is_purpose,
-    is_runner,
+    DATA, FILTERS, INTERPRETERS, SIMPLE, is_in, is_interpreter, is_known, is_purpose, is_quiet,
+    is_runner, loads_all,
 };
 use super::program_use::ProgramUse;
+use super::shell_text::{plain, selects_code, with_values};
 pub(super) use super::snapshot::Reach;
 use crate::equivalents::{self, Equivalents};
 use crate::known;
@@ -38,16 +39,9 @@ const DEPTH: usize = 24;
 const SELECTORS: [&str; 8] = [
     ".tool-versions", ".mise", "mise", "rust-toolchain", ".python-version", ".ruby-version", ".node-version", ".nvmrc",
 ];
-/// Commands of git that run hooks.
-#[rustfmt::skip]
-const COMMITS: [&str; 12] = [
-    "commit", "push", "merge", "rebase", "am", "pull", "cherry-pick", "checkout", "switch", "revert", "worktree", "submodule",
-];
-/// Words of a shell that are the root of the project.
-#[rustfmt::skip]
-const ROOTS: [&str; 6] = [
-    "$(git rev-parse --show-toplevel)", "`git rev-parse --show-toplevel`", "$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR}",
-    "$OSIER_PROJECT_DIR", "${OSIER_PROJECT_DIR}",
+/// Programs that put files elsewhere.
+const COPIES: [&str; 9] = [
+    "cp", "mv", "ln", "install", "rsync", "tee", "cat", "tar", "scp",
 ];
 
 /// The code that the use could load.
@@ -56,12 +50,17 @@ const ROOTS: [&str; 6] = [
 /// A file that runs is none.
 pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
     let cwd = real_path::resolve(&run.cwd).real;
+    let cwd_of_run = cwd.clone();
     let mut search = Search {
         project,
         cwd,
         reach: Reach::default(),
         depth: 0,
         feeds: false,
+        in_settings: false,
+        reads_texts: false,
+        is_given: !run.files.is_empty(),
+        start: cwd_of_run,
         scripts: HashSet::new(),
         tasks: BTreeSet::new(),
     };
@@ -90,7 +89,7 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
     }
     // A server of the user that starts elsewhere, and is given nothing of the project.
     if !search.cwd.starts_with(project) && !run.command.contains(&*project.to_string_lossy()) {
-        search.reach.all = false;
+        (search.reach.all, search.reach.every) = (false, false);
         search.reach.names.clear();
     }
     Ok(search.reach)
@@ -103,8 +102,16 @@ pub(super) struct Search<'p> {
     pub(super) depth: usize,
     /// A command of the line reads what another one writes.
     feeds: bool,
-    /// The scripts and settings that were read.
-    pub(super) scripts: HashSet<PathBuf>,
+    /// The scripts that are read are settings of a tool.
+    pub(super) in_settings: bool,
+    /// The texts in quotes of these settings are names of code.
+    pub(super) reads_texts: bool,
+    /// The program of the command is known as a file.
+    is_given: bool,
+    /// The directory in which the program starts.
+    pub(super) start: PathBuf,
+    /// The scripts and settings that were read, and whether as settings.
+    pub(super) scripts: HashSet<(PathBuf, bool, bool)>,
     /// The tasks of runners that were read.
     pub(super) tasks: BTreeSet<(PathBuf, String)>,
 }
@@ -114,52 +121,97 @@ impl Search<'_> {
         self.reach.all = true;
     }
 
+    /// Files run by computed names, also those that are named like data.
+    pub(super) fn every(&mut self) {
+        (self.reach.all, self.reach.every) = (true, true);
+    }
+
     /// Adds what the shell command runs.
     pub(super) fn line(&mut self, given: &str) -> Result<(), String> {
-        let root = self.project.display().to_string();
-        let home = std::env::home_dir().unwrap_or_default();
-        let home = home.display().to_string();
-        let text = ["${HOME}", "$HOME/"].iter().zip([home.clone(), home + "/"]);
-        let text = text.fold(given.to_owned(), |text, (word, home)| {
-            text.replace(word, &home)
-        });
-        let text = ROOTS
-            .iter()
-            .fold(text, |text, word| text.replace(word, &root));
+        let text = with_values(given, self.project, None);
         let line = shell::read(&text).or_else(|| shell::read(&plain(&text)));
         let Some(line) = line.filter(|_| self.depth < DEPTH) else {
-            self.reach.all |= self.depth >= DEPTH || self.could_run(&text);
+            if self.depth >= DEPTH || self.could_run(&text) {
+                self.every();
+            }
             self.named(&text);
             return Ok(());
         };
         self.depth += 1;
         let (start, feeds) = (self.cwd.clone(), self.feeds);
         self.feeds |= line.feeds_input;
-        let mut is_first = true;
+        self.copies(&text);
         // A relative path can mean another file after `cd`.
         let mut moves = line.changes_directory;
         let runs = line.parts.iter().filter_map(|part| match part {
             Part::Run(words) => Some(words),
             _ => None,
         });
-        let moved = runs.clone().filter(|words| is_move(words)).count();
-        for words in runs {
-            if is_first
-                && moved == 1
-                && let [_, to] = words.as_slice()
-                && is_move(words)
-                && to.is_fixed()
-            {
-                self.cwd = real_path::resolve(&path::resolve(&self.cwd, &to.text)).real;
-                moves = false;
+        let target = |words: &[Word]| match words {
+            [_, to] if to.is_fixed() => {
+                Some(real_path::resolve(&path::resolve(&self.cwd, &to.text)).real)
             }
-            is_first = false;
-            self.command(words, moves)?;
+            _ => None,
+        };
+        let here = self.cwd.clone();
+        let targets: Vec<_> = runs
+            .clone()
+            .filter(|words| is_move(words))
+            .map(|words| target(words))
+            .collect();
+        let stays = targets.iter().all(|to| to.as_ref() == Some(&here));
+        // In parentheses it holds there only, and after a condition perhaps not.
+        let conditions = [
+            "(cd", "( cd", "`cd", "&& cd", "|| cd", "then", "do\n", "do ",
+        ];
+        let is_plain = targets.len() == 1
+            && !line.repeats
+            && !conditions.iter().any(|word| text.contains(word));
+        moves &= !stays;
+        let mut is_before = true;
+        for words in runs {
+            if is_plain && is_move(words) {
+                is_before = false;
+                if let Some(Some(to)) = targets.first() {
+                    self.cwd.clone_from(to);
+                    moves = false;
+                }
+            }
+            self.command(words, moves && !(is_plain && is_before))?;
         }
         (self.cwd, self.feeds) = (start, feeds);
         self.depth -= 1;
         self.named(&text);
         Ok(())
+    }
+
+    /// A file that the text puts elsewhere, where it also runs it.
+    fn copies(&mut self, text: &str) {
+        let is_end = |char: char| char.is_whitespace() || "\"'`;|&<>(){}".contains(char);
+        let words: Vec<&str> = text.split(is_end).filter(|word| !word.is_empty()).collect();
+        if !words.iter().any(|word| COPIES.contains(word)) {
+            return;
+        }
+        let is_run = |word: &str| {
+            let mut parts = text.split([';', '|', '&', '\n', '(']);
+            let starts = ["sh ", "bash ", ". ", "source ", "python3 ", "node "];
+            parts.any(|part| part.trim_start().starts_with(word))
+                || starts
+                    .iter()
+                    .any(|start| text.contains(&format!("{start}{word}")))
+        };
+        let outside = words.iter().filter(|word| word.starts_with(['/', '~']));
+        let outside = outside.map(|word| (path::resolve(&self.cwd, word), word));
+        let outside: Vec<_> = outside
+            .filter(|(file, _)| !file.starts_with(self.project) && !file.starts_with("/dev"))
+            .collect();
+        let runs = outside.iter().enumerate().any(|(place, (file, word))| {
+            let is_put = |(folder, _): &(PathBuf, &&str)| file.starts_with(folder);
+            is_run(word) && outside[..place].iter().any(is_put)
+        });
+        if runs {
+            self.every();
+        }
     }
 
     /// Whether a text that is not understood could run code of the project.
@@ -179,13 +231,28 @@ impl Search<'_> {
             let starts = ["then ", "do ", "else ", "! "];
             let part = part.trim_start();
             let start = starts.iter().find_map(|word| part.strip_prefix(word));
-            start
+            let word = start
                 .unwrap_or(part)
-                .trim_start_matches(['"', ' '])
-                .starts_with(['$', '`'])
+                .split_whitespace()
+                .next()
+                .unwrap_or_default();
+            let computed = word.find(['$', '`']);
+            computed.is_some_and(|at| !word[..at].contains('='))
         };
         let mut words = text.split(is_end).filter(|word| !word.is_empty());
-        words.any(runs) || text.split([';', '|', '&', '\n', '(', '{']).any(is_computed)
+        let starts_runner = |part: &str| {
+            let starts = ["then ", "do ", "else ", "! ", "exec ", "if ", "while "];
+            let part = part.trim_start();
+            let start = starts.iter().find_map(|word| part.strip_prefix(word));
+            let word = start
+                .unwrap_or(part)
+                .split_whitespace()
+                .next()
+                .unwrap_or_default();
+            loads_all(name_of(word))
+        };
+        let mut parts = text.split([';', '|', '&', '\n', '(', '{']);
+        words.any(runs) || parts.any(|part| is_computed(part) || starts_runner(part))
     }
 
     /// Adds the files that a text names which could run all code: also those that are not named like code.
@@ -215,9 +282,64 @@ impl Search<'_> {
             return Ok(());
         };
         if !head.is_fixed() || self.depth > DEPTH {
-            self.all();
+            self.every();
             return Ok(());
         }
+        let name = name_of(&head.text);
+        if name == "env"
+            && !head.text.contains('/')
+            && let Some(done) = self.directory_of_env(arguments, moves)
+        {
+            return done;
+        }
+        // Programs of packages come first in scripts of packages.
+        if !self.is_given
+            && !head.text.contains('/')
+            && self.installed(&head.text).is_some()
+            && !is_shell(name)
+        {
+            return self.packaged(&words[set..]);
+        }
+        self.run(&words[set..], moves)
+    }
+
+    /// `env -C DIRECTORY`.
+    fn directory_of_env(&mut self, arguments: &[Word], moves: bool) -> Option<Result<(), String>> {
+        let is_option = |word: &Word| {
+            ["-C", "--chdir"].contains(&word.text.as_str())
+                || word.text.starts_with("-C")
+                || word.text.starts_with("--chdir=")
+        };
+        let place = arguments.iter().position(is_option)?;
+        let text = arguments[place].text.as_str();
+        let attached = text
+            .strip_prefix("--chdir=")
+            .or_else(|| text.strip_prefix("-C"));
+        let (folder, rest) = match attached.filter(|folder| !folder.is_empty()) {
+            Some(folder) => (folder, place + 1),
+            None => (arguments.get(place + 1)?.text.as_str(), place + 2),
+        };
+        let is_fixed = !folder.contains([shell::HOLE, shell::GLOB]);
+        let cwd = self.cwd.clone();
+        if is_fixed {
+            self.cwd = real_path::resolve(&path::resolve(&cwd, folder)).real;
+        }
+        let words = [
+            &[Word::literal("env")],
+            &arguments[..place],
+            arguments.get(rest..)?,
+        ]
+        .concat();
+        let done = self.command(&words, moves || !is_fixed);
+        self.cwd = cwd;
+        Some(done)
+    }
+
+    /// Adds what a program with its arguments runs, which is not one of installed packages.
+    pub(super) fn run(&mut self, words: &[Word], moves: bool) -> Result<(), String> {
+        let Some((head, arguments)) = words.split_first() else {
+            return Ok(());
+        };
         let name = name_of(&head.text);
         if matches!(name, "command" | "builtin" | "exec" | "cross-env") {
             return self.command(arguments, moves);
@@ -244,6 +366,7 @@ impl Search<'_> {
         if self.is_of_project(head, arguments, moves)? {
             return Ok(());
         }
+        self.options(name, words, moves)?;
         let is_data = reads_only || is_in(DATA, name) || is_wrapper(name) || runs_arguments(name);
         self.known(name, arguments, is_data, moves)
     }
@@ -274,7 +397,9 @@ impl Search<'_> {
             ..Equivalents::default()
         };
         let is_clear = equivalents::add(words, 0, &mut others).is_some();
-        self.reach.all |= others.runs_input && !reads_only;
+        if others.runs_input && !reads_only {
+            self.every();
+        }
         if FILTERS.contains(&name) {
             return Ok(());
         }
@@ -326,6 +451,13 @@ impl Search<'_> {
         if name == "." || name == "source" {
             return self.script_of(arguments.first(), moves, "sh");
         }
+        if name == "alias" {
+            for word in arguments {
+                let value = word.text.split_once('=').map(|(_, value)| value.to_owned());
+                self.line(&value.unwrap_or_default())?;
+            }
+            return Ok(());
+        }
         if name == "trap" {
             // Without a command it ignores the signal.
             let code = arguments.first().filter(|word| !word.text.is_empty());
@@ -338,12 +470,15 @@ impl Search<'_> {
             return self.interpreter(name, arguments, moves);
         }
         if FILTERS.contains(&name) {
-            return self.filter(arguments);
+            return self.filter(name, arguments);
         }
         if name == "git" {
             return self.git(arguments);
         }
-        if self.runner(name, arguments, moves)? || self.tool(name, arguments, moves)? {
+        if is_quiet(name, arguments)
+            || self.runner(name, arguments, moves)?
+            || self.tool(name, arguments, moves)?
+        {
             return Ok(());
         }
         if is_purpose(name, arguments) {
@@ -353,11 +488,14 @@ impl Search<'_> {
             let script = arguments
                 .first()
                 .map(|word| path::resolve(&self.cwd, &word.text));
-            self.reach.all |= !script.is_some_and(|script| {
-                script.is_file() && !real_path::resolve(&script).real.starts_with(self.project)
-            });
-        } else if is_in(RUNNERS, name) {
+            let script = script.map(|script| real_path::resolve(&script).real);
+            match script.filter(|script| script.is_file() && !script.starts_with(self.project)) {
+                Some(script) => self.script(&script, "other")?,
+                None => self.all(),
+            }
+        } else if loads_all(name) {
             self.all();
+            self.arguments(arguments);
         } else if !is_data {
             self.selectors();
             self.arguments(arguments);
@@ -388,6 +526,9 @@ impl Search<'_> {
         let name = name_of(text);
         let real = real_path::resolve(&found).real;
         if !found.starts_with(self.project) && !real.starts_with(self.project) {
+            if text.contains('/') && is_future(&real) {
+                self.every();
+            }
             // A script of the user can run programs of the project.
             if !is_in(DATA, name) && !is_runner(name) && text.contains('/') {
                 self.script(&real, "")?;
@@ -462,14 +603,14 @@ impl Search<'_> {
         kind: &str,
     ) -> Result<(), String> {
         let Some(text) = word.filter(|word| word.is_fixed()).map(|word| &word.text) else {
-            self.all();
+            self.every();
             return Ok(());
         };
         let file = path::resolve(&self.cwd, text);
         let is_relative = !text.starts_with(['/', '~']);
         let real = real_path::resolve(&file).real;
-        if is_relative && (moves || !real.exists()) {
-            self.all();
+        if is_relative && (moves || !real.exists()) || is_future(&real) {
+            self.every();
             return Ok(());
         }
         if file.starts_with(self.project) || real.starts_with(self.project) {
@@ -478,80 +619,8 @@ impl Search<'_> {
         self.script(&real, kind)
     }
 
-    /// A filter loads the file with its program.
-    fn filter(&mut self, arguments: &[Word]) -> Result<(), String> {
-        let runs = ["system", "getline", "| \"", "e ./"];
-        for text in arguments.iter().map(|word| &word.text) {
-            if runs.iter().any(|word| text.contains(word)) {
-                for part in text.split('"').skip(1).step_by(2) {
-                    self.line(part)?;
-                }
-                self.reach.all |= text.contains("e ./");
-            }
-        }
-        let mut words = arguments.iter();
-        while let Some(word) = words.next() {
-            let text = word.text.as_str();
-            let value = match text.split_once('=') {
-                Some(("--file" | "--from-file", value)) => value.to_owned(),
-                _ if text.starts_with('-') && text.ends_with('f') && !text.starts_with("--")
-                    || ["--file", "--from-file", "-L"].contains(&text) =>
-                {
-                    match words.next() {
-                        Some(value) if value.is_fixed() => value.text.clone(),
-                        _ => {
-                            self.all();
-                            continue;
-                        }
-                    }
-                }
-                _ => text.strip_prefix("-f").unwrap_or_default().to_owned(),
-            };
-            let file = path::resolve(&self.cwd, &value);
-            if !value.is_empty() && file.starts_with(self.project) && file.exists() {
-                self.program(&file)?;
-                self.settings_text(&regular_file::read_text(&file, TEXT).unwrap_or_default())?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Git loads the hooks of the repository.
-    fn git(&mut self, arguments: &[Word]) -> Result<(), String> {
-        let command = arguments.iter().find(|word| !word.text.starts_with('-'));
-        let is_commit = |word: &Word| COMMITS.contains(&word.text.as_str());
-        if command.is_none_or(Word::is_fixed) && !arguments.iter().any(is_commit) {
-            return Ok(());
-        }
-        for hooks in [".git/hooks", ".husky", ".githooks"] {
-            let folder = self.project.join(hooks);
-            let entries = folder.read_dir().into_iter().flatten().flatten();
-            for hook in entries.map(|entry| entry.path()) {
-                if hook.is_file() && hook.extension().is_none() {
-                    self.script(&hook, "sh")?;
-                }
-            }
-            if folder.is_dir() {
-                self.reach.folders.insert(folder, true);
-            }
-        }
-        for (name, text) in [
-            (".pre-commit-config.yaml", "repo: local"),
-            ("lefthook.yml", ""),
-            (".lefthook.yml", ""),
-            (".overcommit.yml", ""),
-        ] {
-            let file = self.project.join(name);
-            if let Ok(found) = regular_file::read_text(&file, TEXT) {
-                self.reach.all |= found.contains(text);
-                self.reach.files.insert(file);
-            }
-        }
-        Ok(())
-    }
-
     /// The files and folders of the project that an unknown program is given.
-    fn arguments(&mut self, arguments: &[Word]) {
+    pub(super) fn arguments(&mut self, arguments: &[Word]) {
         let mut is_value = false;
         for word in arguments {
             let text = word.text.as_str();
@@ -619,103 +688,16 @@ fn installed_elsewhere(name: &str) -> Option<PathBuf> {
     folders.find(|path| !name.is_empty() && path.is_file())
 }
 
+/// Whether a program puts the file into a temporary directory before it runs it.
+fn is_future(file: &Path) -> bool {
+    let folders = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+    let mut folders = folders.into_iter().chain([std::env::temp_dir()]);
+    !file.exists() && folders.any(|folder| file.starts_with(folder))
+}
+
 fn is_move(words: &[Word]) -> bool {
     let name = words.first().map_or("", |word| word.text.as_str());
     ["cd", "pushd", "popd", "chdir"].contains(&name)
-}
-
-/// The text of a shell without what the grammar does not read and which runs nothing: `case`, functions, and changes of the
-/// value of a variable.
-fn plain(text: &str) -> String {
-    let mut found = String::new();
-    // Whether each open `case` expects a pattern.
-    let mut cases: Vec<bool> = Vec::new();
-    for line in text.lines() {
-        let mut rest = line.trim();
-        if rest.starts_with('#') {
-            continue;
-        }
-        let name = rest.strip_suffix('{').map(str::trim_end);
-        if let Some(name) = name.and_then(|name| name.strip_suffix("()")) {
-            let is_name = |char: char| char.is_ascii_alphanumeric() || "_-".contains(char);
-            let name = name.strip_prefix("function ").unwrap_or(name).trim();
-            rest = if name.chars().all(is_name) { "{" } else { rest };
-        }
-        while !rest.is_empty() {
-            let case = rest.strip_prefix("case ");
-            if let Some(case) = case {
-                let Some((word, after)) = case.split_once(" in") else {
-                    return text.to_owned();
-                };
-                // The word can have commands.
-                found.extend([": ", word, "\n"]);
-                cases.push(true);
-                rest = after.trim_start();
-            } else if !cases.is_empty() && rest.starts_with("esac") {
-                cases.pop();
-                rest = rest[4..].trim_start_matches([' ', ';']);
-            } else if let Some(expects) = cases.last_mut()
-                && *expects
-                && let Some((_, after)) = rest.split_once(')')
-            {
-                *expects = false;
-                rest = after.trim_start();
-            } else {
-                let end = rest.find(";;").filter(|_| !cases.is_empty());
-                let case = rest.find(" case ").map(|at| at + 1);
-                if let Some(at) = case.filter(|at| end.is_none_or(|end| *at < end)) {
-                    found.push_str(&rest[..at]);
-                    rest = &rest[at..];
-                    continue;
-                }
-                found.push_str(&rest[..end.unwrap_or(rest.len())]);
-                rest = rest[end.map_or(rest.len(), |end| end + 2)..].trim_start();
-                if let Some(expects) = cases.last_mut().filter(|_| end.is_some()) {
-                    *expects = true;
-                    found.push('\n');
-                }
-            }
-        }
-        found.push('\n');
-    }
-    // `${name%.*}` is the value of a variable, too.
-    let mut parts = found.split("${");
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
-        let name: String = part.chars().take_while(|char| is_name(*char)).collect();
-        match part[name.len()..].split_once('}') {
-            Some((change, rest)) if !name.is_empty() && !change.contains(['`', '(']) => {
-                text.extend(["${", &name, "}", rest]);
-            }
-            _ => text.extend(["${", part]),
-        }
-    }
-    text
-}
-
-/// Whether the variable chooses code that programs load. Its name is one of a trusted text.
-pub fn selects_code(assignment: &str) -> bool {
-    let name = assignment.split('=').next().unwrap_or_default();
-    let name = name.trim_end_matches('+');
-    #[rustfmt::skip]
-    let starts = [
-        "LD_", "DYLD_", "PYTHON", "NODE_", "NPM_", "npm_", "PERL", "RUBY", "BASH_", "GIT_", "CARGO_", "RUST", "JAVA", "LUA_", "GEM_",
-        "BUNDLE_",
-    ];
-    #[rustfmt::skip]
-    let ends = ["PATH", "OPTIONS", "OPTS", "PRELOAD", "EDITOR", "PAGER", "SHELL", "_HOME", "_WRAPPER"];
-    let plain = [
-        "NODE_ENV",
-        "RUST_LOG",
-        "RUST_BACKTRACE",
-        "PYTHONUNBUFFERED",
-        "PYTHONDONTWRITEBYTECODE",
-    ];
-    !plain.contains(&name)
-        && (matches!(name, "ENV" | "IFS" | "HOME")
-            || starts.iter().any(|start| name.starts_with(start))
-            || ends.iter().any(|end| name.ends_with(end)))
 }
 
 /// Whether the file is in a folder of installed packages.

@@ -1,22 +1,48 @@
-//! Programs that run commands in a file of the project: `npm`, `make` and the like.
+//! Programs that run commands in a file of the project: `npm`, `bundle` and the like.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use osier_base::{path, real_path, regular_file};
+use osier_base::{real_path, regular_file};
 
-use super::known_programs::{MAKE, NPM, NPX, SEQUENCES, is_in, is_known, is_task_runner};
+use super::known_programs::{
+    BUNDLES, MAKE, NPM, NPX, SEQUENCES, is_in, is_known, is_quiet, is_task_runner, settings_of,
+};
+use super::node;
 use super::reach::{PACKAGES, Search, TEXT};
-use crate::programs::{is_shell, name_of};
 use crate::shell::Word;
 
 /// Files that a runner obeys.
 #[rustfmt::skip]
-const OBEYED: [&str; 9] = [
-    ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", ".pnp.cjs", ".yarn", "bunfig.toml", "pnpm-workspace.yaml",
+const OBEYED: [&str; 8] = [
+    ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", "bunfig.toml", ".bunfig.toml", "pnpm-workspace.yaml",
 ];
+/// Its other code, which is too large to be read.
+const LOADED: [&str; 5] = [
+    ".pnp.cjs",
+    ".pnp.loader.mjs",
+    ".yarn/releases",
+    ".yarn/plugins",
+    ".yarn/sdks",
+];
+/// Words of a `Gemfile` that evaluate other files of the project.
+const GEMS: [&str; 8] = [
+    "gemspec",
+    "path:",
+    "path ",
+    "eval",
+    "require_relative",
+    "require '",
+    "require \"",
+    "load ",
+];
+/// Depth of folders with packages for `turbo`.
+const TURBO_DEPTH: usize = 4;
+/// Hooks of `pre-commit` that only read or rewrite files.
+const CHECKS: &str = "trailing-whitespace end-of-file-fixer mixed-line-ending detect-private-key fix-byte-order-marker forbid-new-submodules \
+    no-commit-to-branch pretty-format-json sort-simple-yaml file-contents-sorter requirements-txt-fixer name-tests-test codespell \
+    debug-statements destroyed-symlinks double-quote-string-fixer fix-encoding-pragma ruff-format ruff-check pyupgrade gitleaks";
 /// Options that change nothing.
 const QUIET: [&str; 9] = [
     "-s",
@@ -41,6 +67,9 @@ impl Search<'_> {
         if !is_task_runner(name) {
             return Ok(false);
         }
+        if is_quiet(name, arguments) {
+            return Ok(true);
+        }
         if moves || !self.cwd.starts_with(self.project) {
             self.all();
             return Ok(true);
@@ -58,6 +87,7 @@ impl Search<'_> {
                 }
             }
             "lint-staged" => self.staged()?,
+            _ if is_in(BUNDLES, name) => self.bundle(name, arguments)?,
             _ if is_in(MAKE, name) => self.make(name, arguments)?,
             _ => self.python_runner(name, arguments)?,
         }
@@ -153,14 +183,7 @@ impl Search<'_> {
             return Ok(());
         };
         let folder = file.parent().unwrap_or(self.project).to_owned();
-        let obeyed = OBEYED.map(|name| folder.join(name));
-        self.reach
-            .files
-            .extend(obeyed.iter().filter(|path| path.is_file()).cloned());
-        let folders = obeyed.into_iter().filter(|path| path.is_dir());
-        self.reach
-            .folders
-            .extend(folders.map(|folder| (folder, false)));
+        self.obeyed()?;
         self.reach.files.insert(file);
         self.packages(&folder);
         let scripts = manifest["scripts"].as_object().cloned().unwrap_or_default();
@@ -186,11 +209,26 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// The settings of the runners themselves, which can name code, up to the project.
+    fn obeyed(&mut self) -> Result<(), String> {
+        for folder in self.above() {
+            for file in OBEYED.map(|name| folder.join(name)) {
+                if file.is_file() {
+                    self.setting_file(&file)?;
+                }
+            }
+            for path in LOADED.map(|name| folder.join(name)) {
+                self.reach.folders.entry(path).or_default();
+            }
+        }
+        Ok(())
+    }
+
     /// The program of this name in the nearest folder of packages.
     pub(super) fn installed(&self, name: &str) -> Option<PathBuf> {
         let above = self.above().into_iter();
         let mut programs = above.map(|folder| folder.join(PACKAGES).join(".bin").join(name));
-        programs.find(|program| program.symlink_metadata().is_ok())
+        programs.find(|program| program.symlink_metadata().is_ok() && !program.is_dir())
     }
 
     /// `npx tool`: a program that is installed, or else one that is downloaded.
@@ -204,14 +242,20 @@ impl Search<'_> {
             self.all();
             return Ok(());
         }
-        let npmrc = self.above().into_iter().map(|folder| folder.join(".npmrc"));
-        self.reach.files.extend(npmrc.filter(|file| file.is_file()));
-        self.packages(&self.cwd.clone());
+        self.obeyed()?;
         let name = head
             .text
             .rsplit_once('@')
             .map_or(head.text.as_str(), |(name, _)| name);
         let name = if name.is_empty() { &head.text } else { name };
+        let words = [&[Word::literal(name)], rest].concat();
+        self.packaged(&words)
+    }
+
+    /// A program of the packages with its arguments. All code, unless it is known what it loads.
+    pub(super) fn packaged(&mut self, words: &[Word]) -> Result<(), String> {
+        let (name, rest) = (words[0].text.as_str(), &words[1..]);
+        self.packages(&self.cwd.clone());
         if let Some(program) = self.installed(name) {
             self.program(&program)?;
             let real = real_path::resolve(&program).real;
@@ -221,11 +265,11 @@ impl Search<'_> {
                 self.script(&real, "")?;
             }
         }
-        let words = [&[Word::literal(name)], rest].concat();
         if is_known(name, rest) {
-            return self.command(&words, false);
+            return self.run(words, false);
         }
         self.all();
+        self.arguments(rest);
         Ok(())
     }
 
@@ -233,6 +277,7 @@ impl Search<'_> {
     fn staged(&mut self) -> Result<(), String> {
         self.settings("lint-staged", false)?;
         self.settings("lintstaged", false)?;
+        self.staged_texts()?;
         self.packages(&self.cwd.clone());
         if let Some((file, manifest)) = self.manifest() {
             self.reach.files.insert(file);
@@ -251,6 +296,45 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// The commands in settings of `lint-staged` in JavaScript.
+    fn staged_texts(&mut self) -> Result<(), String> {
+        for folder in self.above() {
+            for entry in folder.read_dir().into_iter().flatten().flatten() {
+                let (file, name) = (entry.path(), entry.file_name());
+                let name = name.to_string_lossy();
+                let name = name.trim_start_matches('.');
+                let is_one =
+                    name.starts_with("lint-staged.config.") || name.starts_with("lintstagedrc.");
+                let end = file.extension().and_then(|end| end.to_str());
+                let end = end.unwrap_or_default();
+                if !is_one || end == "json" {
+                    continue;
+                }
+                let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                if is_in("yml yaml", end) {
+                    // Commands without quotes.
+                    for line in text.lines() {
+                        let value = line.split_once(": ").map_or(line, |(_, value)| value);
+                        let value = value
+                            .trim()
+                            .trim_start_matches("- ")
+                            .trim_matches(['"', '\'']);
+                        self.line(value.trim_end_matches(':'))?;
+                    }
+                    continue;
+                }
+                let texts = node::texts(&text);
+                for (command, is_key) in &texts.all {
+                    if !is_key && command.len() > 1 {
+                        self.line(command)?;
+                    }
+                }
+                self.reach.all |= text.contains("+ ") || text.contains(" +");
+            }
+        }
+        Ok(())
+    }
+
     fn staged_commands(&mut self, commands: &Value) -> Result<(), String> {
         match commands {
             Value::String(text) => self.line(text),
@@ -260,6 +344,166 @@ impl Search<'_> {
                 .try_for_each(|value| self.staged_commands(value)),
             _ => Ok(()),
         }
+    }
+
+    /// `bundle exec`, `turbo run` and `pre-commit run`.
+    fn bundle(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
+        match (name, arguments.first().map(|word| word.text.as_str())) {
+            ("pre-commit", Some("run")) => self.pre_commit(),
+            ("turbo", Some("run")) => self.turbo(&arguments[1..]),
+            ("bundle" | "bundler", Some("exec")) => self.gems(&arguments[1..]),
+            _ => {
+                self.all();
+                Ok(())
+            }
+        }
+    }
+
+    /// A program of the gems of the project.
+    fn gems(&mut self, words: &[Word]) -> Result<(), String> {
+        for folder in self.above() {
+            for name in ["Gemfile", "gems.rb"].map(|name| folder.join(name)) {
+                let text = regular_file::read_text(&name, TEXT).unwrap_or_default();
+                // Other files of the project, which it evaluates.
+                self.reach.all |= GEMS.iter().any(|word| text.contains(word));
+                self.reach.files.insert(name);
+            }
+            let names = ["Gemfile.lock", "gems.locked", ".bundle/config"];
+            self.reach.files.extend(names.map(|name| folder.join(name)));
+            self.reach
+                .folders
+                .entry(folder.join("vendor/bundle"))
+                .or_default();
+        }
+        match words.first().filter(|word| word.is_fixed()) {
+            Some(head) if !head.text.contains('/') && is_known(&head.text, &words[1..]) => {
+                self.run(words, false)
+            }
+            _ => {
+                self.all();
+                Ok(())
+            }
+        }
+    }
+
+    /// The scripts of these names in all packages of the project.
+    fn turbo(&mut self, words: &[Word]) -> Result<(), String> {
+        let names: Vec<&str> = words
+            .iter()
+            .map(|word| word.text.as_str())
+            .take_while(|name| *name != "--")
+            .filter(|name| !name.starts_with('-'))
+            .collect();
+        if names.is_empty() || words.iter().any(|word| !word.is_fixed()) {
+            self.all();
+            return Ok(());
+        }
+        let start = self.cwd.clone();
+        let names = self.turbo_tasks(names.iter().map(ToString::to_string).collect());
+        let mut waiting = vec![(start.clone(), 0)];
+        while let Some((folder, depth)) = waiting.pop() {
+            if folder.join("package.json").is_file() {
+                self.cwd.clone_from(&folder);
+                for name in names
+                    .iter()
+                    .filter(|name| self.has_script(name))
+                    .cloned()
+                    .collect::<Vec<_>>()
+                {
+                    self.script_named(&name)?;
+                }
+            }
+            self.reach.files.insert(folder.join("turbo.json"));
+            let entries = folder.read_dir().into_iter().flatten().flatten();
+            let entries = entries.map(|entry| entry.path()).filter(|path| {
+                let is_skipped = [PACKAGES, ".git"].iter().any(|name| path.ends_with(name));
+                depth < TURBO_DEPTH && !is_skipped && path.is_dir() && !path.is_symlink()
+            });
+            waiting.extend(entries.map(|path| (path, depth + 1)));
+        }
+        self.cwd = start;
+        Ok(())
+    }
+
+    /// The tasks with those that run before them.
+    fn turbo_tasks(&mut self, mut names: Vec<String>) -> Vec<String> {
+        for folder in self.above() {
+            let file = folder.join("turbo.json");
+            let Ok(text) = regular_file::read(&file, TEXT) else {
+                continue;
+            };
+            let Ok(settings) = serde_json::from_slice::<Value>(&text) else {
+                self.all();
+                continue;
+            };
+            let mut at = 0;
+            while let Some(name) = names.get(at).cloned() {
+                at += 1;
+                for tasks in ["tasks", "pipeline"] {
+                    let needs = settings[tasks][&name]["dependsOn"].as_array();
+                    for need in needs.into_iter().flatten().filter_map(Value::as_str) {
+                        let need = need.trim_start_matches('^');
+                        let need = need.rsplit('#').next().unwrap_or(need).to_owned();
+                        if !names.contains(&need) {
+                            names.push(need);
+                        }
+                    }
+                }
+            }
+        }
+        names
+    }
+
+    fn has_script(&self, name: &str) -> bool {
+        self.manifest()
+            .is_some_and(|(_, all)| !all["scripts"][name].is_null())
+    }
+
+    /// The hooks in the settings of `pre-commit`, by their names and commands.
+    pub(super) fn pre_commit(&mut self) -> Result<(), String> {
+        let file = self.project.join(".pre-commit-config.yaml");
+        let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+        self.reach.files.insert(file);
+        let cwd = std::mem::replace(&mut self.cwd, self.project.to_owned());
+        self.reach.all |= text.is_empty();
+        let mut is_local = false;
+        for line in text
+            .lines()
+            .map(|line| line.trim().trim_start_matches("- "))
+        {
+            let Some((key, value)) = line.split_once(": ") else {
+                continue;
+            };
+            let value = value.split(" #").next().unwrap_or_default().trim();
+            let value = value.trim_matches(['"', '\'']);
+            // A value that is no plain one, or a repository in the project.
+            self.reach.all |= line.starts_with('{')
+                || ["repo", "entry", "id", "language"].contains(&key.trim())
+                    && value.starts_with(['{', '&', '*', '|', '>', '.', '/']);
+            match key.trim() {
+                "repo" => is_local = value == "local",
+                "entry" => self.line(value)?,
+                // Its entry is read.
+                "id" if is_local => {}
+                "id" => {
+                    let is_check = value.starts_with("check-") || is_in(CHECKS, value);
+                    let tool = value.strip_prefix("mirrors-").unwrap_or(value);
+                    if settings_of(tool).is_some() {
+                        self.tool(tool, &[], false)?;
+                    } else {
+                        self.reach.all |= !is_check && !is_known(tool, &[]);
+                    }
+                }
+                "language" => {
+                    let runs = ["script", "docker_image", "docker", "lua", "r"];
+                    self.reach.all |= runs.contains(&value);
+                }
+                "args" | "additional_dependencies" => self.settings_text(value)?,
+                _ => {}
+            }
+        }
+        self.cwd = cwd;
+        Ok(())
     }
 
     /// `uv run tool`: a program in the environment of the project.
@@ -314,259 +558,5 @@ impl Search<'_> {
                 self.reach.folders.entry(environment).or_default();
             }
         }
-    }
-
-    fn make(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
-        let is_just = name == "just";
-        let cwd = self.cwd.clone();
-        let names: &[&str] = if is_just {
-            &["justfile", "Justfile", ".justfile"]
-        } else {
-            &["GNUmakefile", "makefile", "Makefile"]
-        };
-        let (mut goals, mut file, mut folder) = (Vec::new(), None, cwd.clone());
-        let mut words = arguments.iter();
-        while let Some(word) = words.next() {
-            let text = word.text.as_str();
-            if !word.is_fixed() && !is_just || word.is_fixed() && text.contains('=') && !is_just {
-                self.reach.all |= !text.contains('=')
-                    || ["SHELL", "MAKE"].iter().any(|name| text.starts_with(name));
-                continue;
-            }
-            let attached = text.len() > 2 && !text.starts_with("--");
-            match text.get(..2) {
-                Some("-C" | "-f") if attached || !text.starts_with("--") => {
-                    let value = if attached {
-                        text[2..].to_owned()
-                    } else {
-                        words
-                            .next()
-                            .map_or_else(String::new, |word| word.text.clone())
-                    };
-                    if text.starts_with("-C") {
-                        folder = path::resolve(&cwd, &value);
-                    } else {
-                        file = Some(value);
-                    }
-                }
-                Some("-j" | "-s" | "-k" | "-B" | "-i") => {}
-                _ if [
-                    "--silent",
-                    "--quiet",
-                    "--no-print-directory",
-                    "--always-make",
-                ]
-                .contains(&text) => {}
-                Some(start) if start.starts_with('-') => self.all(),
-                _ => goals.push(text.to_owned()),
-            }
-        }
-        let found = if let Some(file) = file {
-            Some(path::resolve(&folder, &file))
-        } else {
-            {
-                let folders: Vec<PathBuf> = if is_just {
-                    self.above()
-                } else {
-                    vec![folder.clone()]
-                };
-                let mut files = folders
-                    .iter()
-                    .flat_map(|folder| names.iter().map(|name| folder.join(name)));
-                files.find(|file| file.is_file())
-            }
-        };
-        let Some(file) = found.filter(|file| file.starts_with(self.project)) else {
-            self.all();
-            return Ok(());
-        };
-        self.cwd = if is_just {
-            file.parent().unwrap_or(self.project).to_owned()
-        } else {
-            real_path::resolve(&folder).real
-        };
-        let read = self.makefile(&file, &goals, is_just);
-        self.cwd = cwd;
-        read
-    }
-
-    /// Reads what the rules of these goals run.
-    fn makefile(&mut self, file: &Path, goals: &[String], is_just: bool) -> Result<(), String> {
-        let mut rules = Rules::default();
-        self.rules(file, is_just, &mut rules)?;
-        let mut waiting = match goals {
-            [] => rules.first.clone().into_iter().collect(),
-            goals => goals.to_vec(),
-        };
-        let patterns = rules
-            .all
-            .keys()
-            .filter(|name| name.contains('%') || name.starts_with('.'));
-        waiting.extend(patterns.cloned());
-        while let Some(goal) = waiting.pop() {
-            let Some((needs, commands)) = rules.all.get(&goal) else {
-                // A goal without a rule of its own is a file.
-                continue;
-            };
-            if !self.tasks.insert((file.to_owned(), goal)) {
-                continue;
-            }
-            waiting.extend(needs.iter().cloned());
-            for command in commands {
-                self.line(command)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads the rules of the file and of those that it includes.
-    fn rules(&mut self, file: &Path, is_just: bool, rules: &mut Rules) -> Result<(), String> {
-        self.reach.files.insert(file.to_owned());
-        let text = regular_file::read_text(file, TEXT);
-        let Some(text) = text.ok().filter(|_| rules.files < 32) else {
-            self.all();
-            return Ok(());
-        };
-        rules.files += 1;
-        let computes = if is_just {
-            ["#!", "set shell", "\nmod "]
-        } else {
-            ["$(eval", "$(call", "\ndefine "]
-        };
-        if computes.iter().any(|word| text.contains(word)) || text.contains(".ONESHELL") {
-            self.all();
-            self.named(&text);
-        }
-        for (at, word) in text.match_indices("$(shell ") {
-            let (mut depth, command) = (1, &text[at + word.len()..]);
-            let end = command.find(|char| {
-                depth += match char {
-                    '(' => 1,
-                    ')' => -1,
-                    _ => 0,
-                };
-                depth == 0
-            });
-            self.line(&rules.expanded(&command[..end.unwrap_or(command.len())], false))?;
-        }
-        let mut current: Vec<String> = Vec::new();
-        for line in text.replace("\\\n", " ").lines() {
-            if line.starts_with('\t') || is_just && line.starts_with(' ') {
-                let command = line.trim().trim_start_matches(['@', '-', '+']);
-                let command = rules.expanded(command, is_just);
-                for name in &current {
-                    let rule = rules.all.entry(name.clone()).or_default();
-                    rule.1.push(command.clone());
-                }
-                continue;
-            }
-            let line = line.split('#').next().unwrap_or_default().trim();
-            let mut includes = ["include ", "-include ", "sinclude ", "import "].iter();
-            if let Some(names) = includes.find_map(|word| line.strip_prefix(word)) {
-                self.included(&rules.expanded(names, is_just), is_just, rules)?;
-            } else if let Some((name, value)) = variable(line) {
-                let value = rules.expanded(value, is_just);
-                self.reach.all |= name == "SHELL" && !is_shell(name_of(&value));
-                rules.variables.insert(name.to_owned(), value);
-            } else if let Some((names, needs)) = line.split_once(':') {
-                current = rules.add(names, needs, is_just);
-            }
-        }
-        Ok(())
-    }
-
-    fn included(&mut self, names: &str, is_just: bool, rules: &mut Rules) -> Result<(), String> {
-        for name in names.split_whitespace() {
-            let other = path::resolve(&self.cwd, name.trim_matches(['\'', '"']));
-            if name.contains(['*', '$']) {
-                self.all();
-            } else if other.is_file() {
-                self.rules(&other, is_just, rules)?;
-            } else {
-                self.reach.files.insert(other);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The variable that the line sets, and its value.
-fn variable(line: &str) -> Option<(&str, &str)> {
-    let at = line.find('=')?;
-    if line.find(':').is_some_and(|colon| colon + 2 < at) {
-        return None;
-    }
-    let name = line[..at].trim_end_matches([':', '?', '+', '!', ' ']);
-    let name = name.strip_prefix("export ").unwrap_or(name);
-    Some((name.trim(), line[at + 1..].trim().trim_matches(['"', '\''])))
-}
-
-/// The rules of a makefile, and what its variables are.
-#[derive(Debug, Default)]
-struct Rules {
-    first: Option<String>,
-    all: BTreeMap<String, (Vec<String>, Vec<String>)>,
-    variables: BTreeMap<String, String>,
-    files: usize,
-}
-
-impl Rules {
-    /// Adds the first line of a rule. Returns its names.
-    fn add(&mut self, names: &str, needs: &str, is_just: bool) -> Vec<String> {
-        let (needs, command) = needs.split_once(';').unwrap_or((needs, ""));
-        let (names, needs) = (self.expanded(names, is_just), self.expanded(needs, is_just));
-        let names = names.split_whitespace();
-        // A recipe of `just` can have parameters.
-        let names = names.take(if is_just { 1 } else { usize::MAX });
-        let names: Vec<String> = names
-            .map(|name| name.trim_start_matches('@').to_owned())
-            .collect();
-        for name in &names {
-            if !name.starts_with('.') {
-                self.first.get_or_insert_with(|| name.clone());
-            }
-            let rule = self.all.entry(name.clone()).or_default();
-            rule.0.extend(needs.split_whitespace().map(str::to_owned));
-            rule.1
-                .extend(Some(command.trim().to_owned()).filter(|command| !command.is_empty()));
-        }
-        names
-    }
-
-    /// The text with the values of variables; a shell knows no more of the others than we do.
-    fn expanded(&self, text: &str, is_just: bool) -> String {
-        let (mut found, mut rest) = (String::new(), text);
-        let marks: &[(&str, &str)] = if is_just {
-            &[("{{", "}}")]
-        } else {
-            &[("$(", ")"), ("${", "}")]
-        };
-        loop {
-            let next = marks.iter().filter_map(|(start, end)| {
-                let at = rest.find(start)?;
-                let length = rest[at..].find(end)?;
-                Some((at, start.len(), length, end.len()))
-            });
-            let Some((at, start, length, end)) = next.min() else {
-                break;
-            };
-            found.push_str(&rest[..at]);
-            let name = rest[at + start..at + length].trim();
-            match self.variables.get(name) {
-                Some(value) => found.push_str(value),
-                None if name == "MAKE" => found.push_str("make"),
-                None => found.push_str("$unknown"),
-            }
-            rest = &rest[at + length + end..];
-        }
-        found.push_str(rest);
-        if is_just {
-            return found;
-        }
-        let automatic = ["$@", "$<", "$^", "$*", "$?", "$+"];
-        let found = automatic
-            .iter()
-            .fold(found, |text, name| text.replace(name, "file"));
-        found.replace("$$", "$")
     }
 }

@@ -8,20 +8,36 @@ use serde_json::Value;
 use osier_base::{path, real_path, regular_file};
 
 use super::known_programs::{is_in, settings_of};
+use super::node;
 use super::reach::{PACKAGES, Search, TEXT};
 use super::scripts::found;
 use crate::shell::Word;
 
 /// Depth of folders in which settings are looked for.
 const DEPTH: usize = 12;
+/// Ends of the names of JavaScript.
+const JAVASCRIPT: &str = "js cjs mjs ts cts mts jsx tsx";
+/// Settings of any tool, and those that tools look for in every folder.
+const ANY: &str = "any";
+const ANY_BELOW: &str = "any below";
+/// The beginnings of the names of settings that no plugin loads.
+#[rustfmt::skip]
+const OTHERS: [&str; 7] = [".npmrc", ".yarnrc", ".envrc", ".nvmrc", ".prettierrc", ".eslintrc", "eslint.config"];
+/// Folders whose names in settings are those of files that tools read.
+const SOURCES: &str = ". .. src app test tests";
 /// Settings that are lists of values, and words of them that name code.
 #[rustfmt::skip]
 const LISTS: [&str; 12] = [
-    "hie", "luarc", "rubocop", "rust-analyzer", "mypy", "pylintrc", "pyproject", "setup", "flake8", "tox", "markdownlint", "cargo",
+    "hie", "luarc", "rust-analyzer", "mypy", "pylintrc", "pyproject", "setup", "flake8", "tox", "markdownlint", "cargo", "sqlfluff",
 ];
 #[rustfmt::skip]
-const LOADS: [&str; 12] = [
-    "bios", "plugin", "require", "command", "Command", "program", "inherit", "server", "init-hook", "customRules", "runner", "\\u",
+const LOADS: [&str; 14] = [
+    "bios", "plugin", "require", "command", "Command", "program", "inherit", "server", "init-hook", "customRules", "runner", "wrapper",
+    "library", "\\u",
+];
+/// Words of code in another language, which is named by settings, that loads more.
+const MORE: [&str; 9] = [
+    "require", "import", "include", "load", "eval", "autoload", "Custom", "gemspec", "<%",
 ];
 /// The options of prettier that load no code.
 #[rustfmt::skip]
@@ -72,19 +88,100 @@ impl Search<'_> {
             }
             is_value = is_loader && value.is_none();
         }
+        // The rest of its words is not known here.
+        self.reach.all |= name == "dart" && !is_server_of_dart(arguments);
         for tool in settings {
-            if *tool == "-" {
-                for folder in self.above() {
-                    self.environments(&folder);
+            match (tool.get(..1), tool.get(1..).unwrap_or_default()) {
+                (Some("-"), _) => {
+                    for folder in self.above() {
+                        self.environments(&folder);
+                    }
                 }
-            } else {
-                self.settings(tool, true)?;
+                (Some("*"), _) => self.all(),
+                (Some("="), file) => drop(self.reach.names.insert(file.to_owned())),
+                (Some("/"), folder) => self.folder_above(folder),
+                _ => self.settings(tool, true)?,
             }
         }
-        if name == "rust-analyzer" {
-            self.reach.names.insert("build.rs".to_owned());
+        match name {
+            "rust-analyzer" => self.macros(),
+            "zls" => self.zig_build(),
+            _ => {}
         }
         Ok(true)
+    }
+
+    /// Adds the folder of installed packages of this name.
+    fn folder_above(&mut self, name: &str) {
+        for folder in self.above() {
+            let packages = folder.join(name);
+            // Files of the project that the loader of PHP loads.
+            let loaded = packages.join("composer/autoload_files.php");
+            let loaded = regular_file::read_text(&loaded, TEXT).unwrap_or_default();
+            self.reach.all |= loaded.contains("$baseDir .");
+            self.reach.folders.entry(packages).or_default();
+        }
+    }
+
+    /// Adds the packages of Rust whose code runs while others are compiled, with those that they name.
+    fn macros(&mut self) {
+        let mut waiting = vec![(self.project.to_owned(), 0)];
+        let mut manifests = Vec::new();
+        while let Some((folder, depth)) = waiting.pop() {
+            if let Ok(text) = regular_file::read_text(&folder.join("Cargo.toml"), TEXT) {
+                manifests.push((folder.clone(), text));
+            }
+            let entries = folder.read_dir().into_iter().flatten().flatten();
+            let entries = entries.map(|entry| entry.path()).filter(|path| {
+                let is_skipped = [PACKAGES, ".git", "target"]
+                    .iter()
+                    .any(|name| path.ends_with(name));
+                depth < DEPTH && !is_skipped && path.is_dir() && !path.is_symlink()
+            });
+            waiting.extend(entries.map(|path| (path, depth + 1)));
+        }
+        for (folder, text) in &manifests {
+            let text: String = text.split(' ').collect();
+            let is_macro = text.contains("proc-macro=true") || text.contains("proc_macro=true");
+            if !is_macro && !text.contains("build-dependencies") && !text.contains("build=\"") {
+                continue;
+            }
+            if is_macro {
+                self.reach.folders.insert(folder.clone(), true);
+            }
+            for value in text.split("path=\"").chain(text.split("build=\"")).skip(1) {
+                let path = path::resolve(folder, value.split('"').next().unwrap_or_default());
+                // `path = "src/lib.rs"` of the package itself.
+                if path.is_dir() || text.contains("build=\"") {
+                    self.reach.folders.insert(path, true);
+                }
+            }
+        }
+    }
+
+    /// Adds what the build of Zig imports.
+    fn zig_build(&mut self) {
+        let mut waiting: Vec<PathBuf> = self
+            .above()
+            .iter()
+            .map(|folder| folder.join("build.zig"))
+            .collect();
+        while let Some(file) = waiting.pop() {
+            let Ok(text) = regular_file::read_text(&file, TEXT) else {
+                continue;
+            };
+            if !self.reach.files.insert(file.clone()) {
+                continue;
+            }
+            let folder = file.parent().unwrap_or(self.project);
+            let imports = text.split("@import(\"").skip(1);
+            let imports = imports.filter_map(|rest| rest.split('"').next());
+            waiting.extend(
+                imports
+                    .filter(|name| name.rsplit('.').next() == Some("zig"))
+                    .map(|name| path::resolve(folder, name)),
+            );
+        }
     }
 
     /// The value of an option that names settings or a plugin.
@@ -106,6 +203,12 @@ impl Search<'_> {
 
     /// The settings of a tool, in the working directory and above it, and `below` it.
     pub(super) fn settings(&mut self, tool: &str, below: bool) -> Result<(), String> {
+        if !self
+            .tasks
+            .insert((self.cwd.clone(), format!("settings of {tool} {below}")))
+        {
+            return Ok(());
+        }
         let mut files: BTreeMap<PathBuf, bool> = BTreeMap::new();
         for folder in self.above() {
             settings_in(&folder, tool, 0, &mut files);
@@ -114,10 +217,24 @@ impl Search<'_> {
             settings_in(&self.cwd, tool, DEPTH, &mut files);
         }
         let is_compiler = ["tsconfig", "jsconfig"].contains(&tool);
+        let packages = files
+            .keys()
+            .filter(|path| path.ends_with(PACKAGES))
+            .cloned();
+        for folder in packages.collect::<Vec<_>>() {
+            files.remove(&folder);
+            self.reach.folders.entry(folder).or_default();
+        }
+        let is_used = files.values().any(|is_plain| !is_plain);
+        if is_used && !is_compiler && !LISTS.contains(&tool) {
+            self.configurations(below)?;
+        }
         for (file, _) in files.into_iter().filter(|(_, is_plain)| !is_plain) {
             let text = regular_file::read_text(&file, TEXT).unwrap_or_else(|_| "\\u".to_owned());
             if is_compiler {
-                // The compiler loads nothing but installed packages.
+                // The compiler loads nothing but installed packages; that of Vue loads what the settings name.
+                self.reach.all |= text.contains("vueCompilerOptions") && text.contains("plugin");
+                self.extended(&file, &text);
                 self.reach.files.insert(file);
                 self.packages(&self.cwd.clone());
                 let folders = self.reach.folders.iter_mut();
@@ -126,31 +243,79 @@ impl Search<'_> {
                     *follow |= text.contains("plugin") || text.contains('\\');
                 });
             } else if LISTS.contains(&tool) {
+                let is_shared = ["pyproject", "setup", "tox"].contains(&tool);
+                let text = if is_shared {
+                    checker_sections(&text)
+                } else {
+                    text
+                };
                 let loads = LOADS.iter().any(|word| text.contains(word));
-                if loads || !["pyproject", "setup", "tox"].contains(&tool) {
-                    self.reach.files.insert(file);
+                if loads || !is_shared {
+                    self.reach.files.insert(file.clone());
                 }
                 self.reach.all |= loads;
+                let end = file.extension().and_then(|end| end.to_str());
+                if is_in(JAVASCRIPT, end.unwrap_or_default()) {
+                    self.setting_file(&file)?;
+                }
             } else {
                 self.setting_file(&file)?;
-                self.configurations()?;
             }
         }
         Ok(())
     }
 
-    /// Adds the files that a plugin can load by its own name, such as `tailwind.config.js`.
-    fn configurations(&mut self) -> Result<(), String> {
+    /// Adds the files that a plugin can load by its own name, such as `tailwind.config.js` and `.babelrc`.
+    fn configurations(&mut self, below: bool) -> Result<(), String> {
+        if !self
+            .tasks
+            .insert((self.cwd.clone(), format!("settings {below}")))
+        {
+            return Ok(());
+        }
+        let mut files = BTreeMap::new();
         for folder in self.above() {
-            for entry in folder.read_dir().into_iter().flatten().flatten() {
-                if entry.file_name().to_string_lossy().contains(".config.")
-                    && entry.path().is_file()
-                {
-                    self.setting_file(&entry.path())?;
-                }
+            settings_in(&folder, ANY, 0, &mut files);
+        }
+        if below {
+            settings_in(&self.cwd, ANY_BELOW, DEPTH, &mut files);
+        }
+        for file in files.keys().filter(|file| !file.ends_with(PACKAGES)) {
+            let end = file.extension().and_then(|end| end.to_str());
+            if is_in(JAVASCRIPT, end.unwrap_or_default()) {
+                // Of another tool: its texts are names for that one.
+                self.reach.files.insert(file.clone());
+                let before = std::mem::replace(&mut self.in_settings, true);
+                let read = self.script(file, "js");
+                self.in_settings = before;
+                read?;
+            } else {
+                self.setting_file(file)?;
             }
         }
         Ok(())
+    }
+
+    /// Adds the files that settings of a compiler extend.
+    fn extended(&mut self, file: &Path, text: &str) {
+        let folder = file.parent().unwrap_or(self.project);
+        let names = text.split('"').filter(|name| name.starts_with('.'));
+        for name in names {
+            let path = path::resolve(folder, name);
+            let paths = [
+                path.clone(),
+                PathBuf::from(format!("{}.json", path.display())),
+            ];
+            for path in paths
+                .into_iter()
+                .filter(|path| path.is_file() && path.extension().is_some_and(|end| end == "json"))
+            {
+                if self.reach.files.insert(path.clone()) {
+                    let text = regular_file::read_text(&path, TEXT).unwrap_or_default();
+                    self.extended(&path, &text);
+                }
+            }
+        }
     }
 
     /// Settings, and the code that they name.
@@ -160,16 +325,32 @@ impl Search<'_> {
             .extension()
             .and_then(|end| end.to_str())
             .unwrap_or_default();
-        if is_in("js cjs mjs ts cts mts jsx tsx", end) {
-            return self.script(file, "js");
+        if is_in(JAVASCRIPT, end) {
+            let before = (self.in_settings, self.reads_texts);
+            (self.in_settings, self.reads_texts) = (true, true);
+            let read = self.script(file, "js");
+            (self.in_settings, self.reads_texts) = before;
+            return read;
         }
-        if !self.scripts.insert(file.to_owned()) {
+        if !self.scripts.insert((file.to_owned(), true, true)) {
             return Ok(());
         }
         let Ok(text) = regular_file::read_text(file, TEXT) else {
             self.reach.all |= file.exists();
             return Ok(());
         };
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("tsconfig") || name.starts_with("jsconfig") {
+            // Tools read it for its paths.
+            self.extended(file, &text);
+            return Ok(());
+        }
+        if is_in("py sh", end) {
+            return self.script(file, end);
+        }
+        if is_in("rb php lua pl", end) {
+            self.reach.all |= MORE.iter().any(|word| text.contains(word));
+        }
         let folder = file.parent().unwrap_or(self.project).to_owned();
         let cwd = std::mem::replace(&mut self.cwd, folder);
         let text = if file.ends_with("package.json") {
@@ -190,8 +371,39 @@ impl Search<'_> {
         }
         let is_end = |char: char| char.is_whitespace() || "\"'`,[]{}()=:;".contains(char);
         for word in text.split(is_end).filter(|word| word.len() > 1) {
-            self.module_of_project(word)?;
+            if !is_source(word) {
+                self.module_of_project(word)?;
+            }
         }
+        Ok(())
+    }
+
+    /// The code that the texts in quotes of settings in JavaScript name. All code, if such a text can be put together.
+    pub(super) fn texts_of_settings(&mut self, text: &str, folder: &Path) -> Result<(), String> {
+        let texts = node::texts(text);
+        let is_first = folder.join("package.json").exists() || texts.has_keys;
+        self.reach.all |= texts.computes && is_first;
+        let cwd = std::mem::replace(&mut self.cwd, folder.to_owned());
+        let mut bases = self.above();
+        self.cwd.clone_from(&self.start);
+        bases.extend(self.above());
+        bases.sort();
+        bases.dedup();
+        for (name, _) in &texts.all {
+            let is_name = |char: char| char.is_whitespace() || "*{}[]<>$^|?!,;".contains(char);
+            if name.len() < 2 || name.len() > 200 || name.contains(is_name) || is_source(name) {
+                continue;
+            }
+            for base in &bases {
+                self.cwd.clone_from(base);
+                let is_path = name.starts_with(['.', '/']) || name.contains(['/', '.']);
+                if is_path && !name.starts_with('.') {
+                    self.module_of_project(&format!("./{name}"))?;
+                }
+                self.module_of_project(name)?;
+            }
+        }
+        self.cwd = cwd;
         Ok(())
     }
 
@@ -231,7 +443,7 @@ impl Search<'_> {
             if is_own && real.components().all(|part| part.as_os_str() != PACKAGES) {
                 // A package of the project itself can load others.
                 self.reach.folders.insert(real.clone(), true);
-                self.follow_package(&real)?;
+                self.follow_folder(&real, "js cjs mjs ts cts mts", "js")?;
             }
             // A package can load itself by its name.
             let manifest = regular_file::read(&folder.join("package.json"), TEXT).ok();
@@ -245,26 +457,6 @@ impl Search<'_> {
         }
         Ok(is_there)
     }
-
-    /// Adds what the modules of a package of the project load.
-    fn follow_package(&mut self, package: &Path) -> Result<(), String> {
-        let mut waiting = vec![package.to_owned()];
-        while let Some(folder) = waiting.pop() {
-            for entry in folder.read_dir().into_iter().flatten().flatten() {
-                let path = entry.path();
-                let end = path
-                    .extension()
-                    .and_then(|end| end.to_str())
-                    .unwrap_or_default();
-                if path.is_dir() && !path.is_symlink() && !path.ends_with(PACKAGES) {
-                    waiting.push(path);
-                } else if is_in("js cjs mjs ts cts mts", end) && path.is_file() {
-                    self.script(&path, "js")?;
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The parts of a manifest that are settings of tools, and its import map.
@@ -275,10 +467,26 @@ fn sections(text: &str) -> String {
         "stylelint",
         "commitlint",
         "lint-staged",
+        "babel",
+        "postcss",
+        "graphql",
     ];
     match serde_json::from_str::<Value>(text) {
         Ok(all) => keys.map(|key| all[key].to_string()).join(" "),
         Err(_) => text.to_owned(),
+    }
+}
+
+/// Adds the settings of `tool` in a folder of one in which they are looked for.
+fn settings_below(folder: &Path, tool: &str, depth: usize, found: &mut BTreeMap<PathBuf, bool>) {
+    let is_cargo = tool == "cargo" && folder.ends_with(".cargo");
+    let is_installed = folder.ends_with(".git") || folder.join("pyvenv.cfg").is_file();
+    if depth > 0 && folder.ends_with(PACKAGES) {
+        // Plugins of settings below.
+        found.insert(folder.to_owned(), false);
+    } else if is_cargo || depth > 0 && !is_installed {
+        let tool = if is_cargo { "config" } else { tool };
+        settings_in(folder, tool, depth.saturating_sub(1), found);
     }
 }
 
@@ -288,26 +496,27 @@ fn settings_in(folder: &Path, tool: &str, depth: usize, found: &mut BTreeMap<Pat
         let (file, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let is_cargo = tool == "cargo" && name == ".cargo";
-            if is_cargo
-                || depth > 0 && ![PACKAGES, ".git", ".venv", "venv", "target"].contains(&&*name)
-            {
-                settings_in(
-                    &file,
-                    if is_cargo { "config" } else { tool },
-                    depth.saturating_sub(1),
-                    found,
-                );
-            }
+            settings_below(&file, tool, depth, found);
             continue;
         }
         let plain = name.strip_prefix('.').unwrap_or(&name);
         let rest = plain.strip_prefix(tool);
+        // The tool itself.
+        if rest == Some("") && regular_file::head(&file, 2).is_ok_and(|(start, _)| start == b"#!") {
+            continue;
+        }
         let is_one = rest.is_some_and(|rest| {
             rest.is_empty() || rest.starts_with(['.', '-']) || rest.starts_with("rc")
         });
         let text = || regular_file::read(&file, TEXT).unwrap_or_else(|_| b"?".to_vec());
         match (tool, &*name) {
+            (ANY | ANY_BELOW, _) => {
+                let is_one = tool == ANY && name.contains(".config.")
+                    || name.starts_with('.') && (name.ends_with("rc") || name.contains("rc."));
+                if is_one && !OTHERS.iter().any(|other| name.starts_with(other)) {
+                    found.insert(file, false);
+                }
+            }
             ("prettier", "package.json") => {
                 let is_plain = |all: Value| match &all["prettier"] {
                     Value::Null => all.is_object(),
@@ -351,6 +560,32 @@ fn settings_in(folder: &Path, tool: &str, depth: usize, found: &mut BTreeMap<Pat
             _ => {}
         }
     }
+}
+
+/// The sections of the programs that check code, in a file of settings that many programs share.
+fn checker_sections(text: &str) -> String {
+    let names = ["mypy", "pylint", "flake8", "sqlfluff"];
+    let mut is_one = false;
+    let lines = text.lines().filter(|line| {
+        if line.trim_start().starts_with('[') {
+            let header = line.split(']').next().unwrap_or_default();
+            is_one = names.iter().any(|name| header.contains(name));
+        }
+        is_one
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a name in settings is that of a folder with sources.
+fn is_source(name: &str) -> bool {
+    let name = name.strip_prefix("./").unwrap_or(name);
+    is_in(SOURCES, name.trim_end_matches('/'))
+}
+
+/// Whether `dart` starts as a server or checks the code.
+fn is_server_of_dart(arguments: &[Word]) -> bool {
+    let command = arguments.first().map(|word| word.text.as_str());
+    command.is_none_or(|command| ["language-server", "analyze"].contains(&command))
 }
 
 /// Whether the settings of prettier load no code: every name in them is known.

@@ -5,6 +5,7 @@ use std::fs::Metadata;
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
@@ -18,12 +19,20 @@ const DEPTH: usize = 64;
 const BYTES_READ: u64 = 64 * 1024 * 1024;
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
-/// Notes of tools about files, which nothing runs. Python reads no compiled modules: osier sets `PYTHONPYCACHEPREFIX`.
+/// Folders with notes of tools, which nothing runs. Python reads no compiled modules: osier sets `PYTHONPYCACHEPREFIX`.
+const NOTES: [&str; 4] = ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
+/// Ends of the names of files in these folders that count there, too.
 #[rustfmt::skip]
-const SKIPPED: [&str; 12] = [
-    ".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".eslintcache", ".stylelintcache", ".prettier-cache",
-    ".package-lock.json", ".vite", ".vitest", ".DS_Store",
+const SCRIPTS: [&str; 17] = [
+    "bash", "cjs", "cts", "fish", "js", "ksh", "lua", "mjs", "mts", "php", "pl", "py", "rb", "sh", "ts", "xsh", "zsh",
 ];
+/// Files with such notes.
+#[rustfmt::skip]
+const NOTE_FILES: [&str; 5] = [".eslintcache", ".stylelintcache", ".prettier-cache", ".package-lock.json", ".DS_Store"];
+/// Folders with packages that a server prepared, in a folder of packages.
+const PREPARED: [&str; 2] = [".vite", ".vitest"];
+/// Time between looks at a file that osier is writing, and the number of them.
+const PENDING: (Duration, usize) = (Duration::from_millis(25), 20);
 /// Ends of the names of files that no program runs, unless they are executable or a program is given their names.
 #[rustfmt::skip]
 const DATA: [&str; 29] = [
@@ -36,20 +45,24 @@ const DATA: [&str; 29] = [
 pub(super) struct Reach {
     /// Every code of the project.
     pub all: bool,
+    /// Every file of it, also those that are named like data: a program runs files by computed names.
+    pub every: bool,
     /// Folders with the code in them, and whether links in them are followed.
     pub folders: BTreeMap<PathBuf, bool>,
     pub files: BTreeSet<PathBuf>,
-    /// Names of modules and files that could lie anywhere in the project.
+    /// Names of modules and files that could lie anywhere in the project; with `*`, the end of a name.
     pub names: BTreeSet<String>,
+    /// Folders in which a module is missing that a script loads: it was deleted if the folder has changed.
+    pub incomplete: BTreeSet<PathBuf>,
 }
 
 impl Reach {
     /// Visits what could be loaded of the project, in no order.
     fn visit(&self, project: &Path, see: &mut See<'_>) -> Result<(), String> {
-        if self.all || !self.names.is_empty() {
+        if self.all || self.every || !self.names.is_empty() {
             let names = &self.names;
             let mut named = |path: &Path, data: &Metadata| {
-                if self.all || has_name(path, project, names) {
+                if self.all || self.every || has_name(path, project, names) {
                     see(path, data)?;
                 }
                 Ok(())
@@ -76,13 +89,43 @@ impl Reach {
     pub(super) fn changed(&self, project: &Path, since: u64) -> Result<Changed, String> {
         let mut found = Changed::default();
         self.visit(project, &mut |path, data| {
-            if is_changed(data, since) && (self.files.contains(path) || is_code(path, data)) {
+            if is_changed(path, data, since) && self.counts(path, data) {
                 let size = if data.is_file() { data.len() } else { 0 };
                 found.insert(path.to_owned(), (size, changed_at(data)));
             }
             Ok(())
         })?;
+        for folder in &self.incomplete {
+            if let Some(data) = folder
+                .symlink_metadata()
+                .ok()
+                .filter(|data| modified_at(data) > since)
+            {
+                found.insert(folder.clone(), (0, modified_at(&data)));
+            }
+        }
+        // A file that osier writes at this moment gets another name.
+        for path in found
+            .keys()
+            .filter(|path| is_pending(path))
+            .cloned()
+            .collect::<Vec<_>>()
+        {
+            let (time, looks) = PENDING;
+            for _ in 0..looks {
+                if path.symlink_metadata().is_err() {
+                    found.remove(&path);
+                    break;
+                }
+                std::thread::sleep(time);
+            }
+        }
         Ok(found)
+    }
+
+    /// Whether a program could run the file.
+    fn counts(&self, path: &Path, data: &Metadata) -> bool {
+        self.every || self.files.contains(path) || is_code(path, data)
     }
 
     /// The code in `copy` that is not that of the project.
@@ -92,7 +135,7 @@ impl Reach {
     pub(super) fn different(&self, copy: &Path, project: &Path) -> Result<Changed, String> {
         let mut found = Changed::default();
         self.visit(copy, &mut |path, data| {
-            if data.is_dir() || !self.files.contains(path) && !is_code(path, data) {
+            if data.is_dir() || !self.counts(path, data) {
                 return Ok(());
             }
             let original = project.join(path.strip_prefix(copy).unwrap_or(path));
@@ -143,6 +186,8 @@ fn content(path: &Path, data: &Metadata) -> Result<Vec<u8>, String> {
     if data.is_symlink() {
         let target = path.read_link().map_err(|error| failed(path, &error))?;
         content.update(target.as_os_str().as_encoded_bytes());
+    } else if data.is_dir() {
+        content.update(modified_at(data).to_le_bytes());
     } else if data.is_file() {
         let mut file = regular_file::open(path).map_err(|error| failed(path, &error.into()))?;
         let mut chunk = vec![0; CHUNK];
@@ -160,20 +205,35 @@ fn content(path: &Path, data: &Metadata) -> Result<Vec<u8>, String> {
 }
 
 /// Whether the file has changed. The system sets the time, so that no program can set it back.
-fn is_changed(data: &Metadata, since: u64) -> bool {
-    let modified = nanoseconds(data.mtime(), data.mtime_nsec());
+fn is_changed(path: &Path, data: &Metadata, since: u64) -> bool {
     if data.is_dir() {
         // Its entries are compared themselves, unless it was renamed with them.
-        return changed_at(data) > since && modified <= since;
+        return changed_at(data) > since && modified_at(data) <= since;
     }
-    // A package manager links the same file into other projects, which changes its time.
+    // A package manager links the same file into other projects, which changes its time, but not that of the folder here.
     let is_linked = data.is_file() && data.nlink() > 1;
-    let at = if is_linked {
-        modified
+    let is_old_entry = || {
+        let folder = path
+            .parent()
+            .and_then(|folder| folder.symlink_metadata().ok());
+        folder.is_some_and(|folder| modified_at(&folder) <= since)
+    };
+    let at = if is_linked && is_old_entry() {
+        modified_at(data)
     } else {
         changed_at(data)
     };
     at > since
+}
+
+fn modified_at(data: &Metadata) -> u64 {
+    nanoseconds(data.mtime(), data.mtime_nsec())
+}
+
+/// Whether the name is that of a file which osier writes and then renames.
+fn is_pending(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with(".osier-") && name.ends_with(".tmp")
 }
 
 fn changed_at(data: &Metadata) -> u64 {
@@ -199,7 +259,13 @@ fn has_name(path: &Path, project: &Path, names: &BTreeSet<String>) -> bool {
     let below = path.strip_prefix(project).unwrap_or(path);
     below.components().any(|part| {
         let part = part.as_os_str().to_string_lossy();
-        names.contains(&*part) || names.contains(part.split('.').next().unwrap_or_default())
+        let is_end = |name: &String| {
+            name.strip_prefix('*')
+                .is_some_and(|end| part.ends_with(end))
+        };
+        names.contains(&*part)
+            || names.contains(part.split('.').next().unwrap_or_default())
+            || names.iter().any(is_end)
     })
 }
 
@@ -210,6 +276,8 @@ struct Walk<'w, 's> {
     project: &'w Path,
     follow: bool,
     followed: HashSet<PathBuf>,
+    /// The folders that cargo builds in.
+    caches: Vec<PathBuf>,
     visited: usize,
     see: &'w mut See<'s>,
 }
@@ -220,6 +288,7 @@ impl<'w, 's> Walk<'w, 's> {
             project,
             follow,
             followed: HashSet::new(),
+            caches: Vec::new(),
             visited: 0,
             see,
         }
@@ -259,18 +328,49 @@ impl<'w, 's> Walk<'w, 's> {
             entries => entries.map_err(|error| failed(folder, &error))?,
         };
         // Of cargo: it is large, and its programs run by their names only.
-        let is_cache = folder.ends_with("target") && folder.join("CACHEDIR.TAG").exists();
-        for entry in entries.filter(|_| !is_cache) {
-            let name = entry.map_err(|error| failed(folder, &error))?.file_name();
-            let text = name.to_string_lossy();
-            // A file that osier writes at this moment.
-            let is_pending = text.starts_with(".osier-") && text.ends_with(".tmp");
-            if !is_pending && !SKIPPED.iter().any(|skipped| name == *skipped) {
-                self.entry(&folder.join(name), depth - 1)?;
+        let tag = folder.join("CACHEDIR.TAG");
+        if folder.ends_with("target") && tag.exists() {
+            self.caches.push(folder.to_owned());
+            self.entry(&tag, depth - 1)?;
+        }
+        let is_of = |names: &[&str]| {
+            folder
+                .file_name()
+                .is_some_and(|own| names.iter().any(|name| own == *name))
+        };
+        let below = folder.strip_prefix(self.project).unwrap_or(folder);
+        let is_cache = self.caches.iter().any(|cache| folder.starts_with(cache));
+        let has_notes = is_cache
+            || below
+                .components()
+                .any(|part| NOTES.iter().any(|name| part.as_os_str() == *name));
+        let has_packages = is_of(&["node_modules"]);
+        for entry in entries {
+            let entry = entry.map_err(|error| failed(folder, &error))?;
+            let (name, path) = (entry.file_name(), entry.path());
+            let is_one = |names: &[&str]| names.iter().any(|known| name == *known);
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_note = has_notes && !is_folder && !is_script(&path, !is_cache);
+            let is_skipped = name == ".git"
+                || !is_folder && is_one(&NOTE_FILES)
+                || is_folder && has_packages && is_one(&PREPARED)
+                || is_note;
+            if !is_skipped {
+                self.entry(&path, depth - 1)?;
             }
         }
         Ok(())
     }
+}
+
+/// Whether a file among notes could be a script.
+fn is_script(path: &Path, executables: bool) -> bool {
+    let end = path.extension().and_then(|end| end.to_str());
+    let is_executable = || {
+        path.symlink_metadata()
+            .is_ok_and(|data| data.mode() & 0o111 != 0)
+    };
+    end.is_some_and(|end| SCRIPTS.contains(&end)) || executables && is_executable()
 }
 
 fn failed(path: &Path, error: &io::Error) -> String {

@@ -1,0 +1,162 @@
+//! Programs that treat files as data, and what they can run: options with the name of a program, and programs of filters.
+
+use osier_base::{path, regular_file};
+
+use super::reach::{Search, TEXT};
+use crate::shell::{self, Word};
+
+/// Options of programs outside of the project, which run the program that follows.
+#[rustfmt::skip]
+const RUNNING: [&str; 20] = [
+    "rg --pre --hostname-bin", "sort --compress-program", "bat --pager", "curl -K --config", "wget -e --execute --use-askpass --config",
+    "awk -l --load -i --include -E --exec", "gawk -l --load -i --include -E --exec", "mapfile -C", "readarray -C", "hash -p",
+    "install --strip-program", "ktlint -R --ruleset --reporter", "ls --config", "split --filter",
+    "tar -I -F --to-command --use-compress-program --checkpoint-action --info-script --new-volume-script --rsh-command --rmt-command",
+    "rsync -e --rsh", "zip -TT --unzip-command", "scp -S -o", "sftp -S -D -o", "ssh -o",
+];
+
+impl Search<'_> {
+    /// Options that run a program.
+    pub(super) fn options(
+        &mut self,
+        name: &str,
+        words: &[Word],
+        moves: bool,
+    ) -> Result<(), String> {
+        for (place, word) in words.iter().enumerate() {
+            let (option, value) = match word.text.split_once('=') {
+                Some((option, value)) => (option, Some(value.to_owned())),
+                None => (
+                    word.text.as_str(),
+                    words.get(place + 1).map(|word| word.text.clone()),
+                ),
+            };
+            let is_one = RUNNING.iter().any(|row| {
+                let mut row = row.split(' ');
+                row.next() == Some(name)
+                    && row.any(|known| {
+                        known == option || known.len() == 2 && option.starts_with(known)
+                    })
+            });
+            if is_one {
+                let value = value.unwrap_or_default();
+                let attached = option
+                    .get(2..)
+                    .filter(|rest| !rest.is_empty() && !option.starts_with("--"));
+                let value = attached.map_or(value, str::to_owned);
+                // `exec=COMMAND` of tar, and `ProxyCommand=COMMAND` of ssh.
+                let value = match value.split_once('=') {
+                    Some((name, command)) if !name.contains([' ', '/']) => command.to_owned(),
+                    _ => value,
+                };
+                if moves || value.contains([shell::HOLE, shell::GLOB]) {
+                    self.every();
+                } else {
+                    self.line(&value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A filter loads the file with its program.
+    pub(super) fn filter(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
+        for text in arguments.iter().map(|word| &word.text) {
+            self.filter_text(name, text)?;
+        }
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let text = word.text.as_str();
+            let value = match text.split_once('=') {
+                Some(("--file" | "--from-file", value)) => value.to_owned(),
+                _ if text.starts_with('-') && text.ends_with('f') && !text.starts_with("--")
+                    || ["--file", "--from-file", "-L"].contains(&text) =>
+                {
+                    match words.next() {
+                        Some(value) if value.is_fixed() => value.text.clone(),
+                        _ => {
+                            self.every();
+                            continue;
+                        }
+                    }
+                }
+                _ => text.strip_prefix("-f").unwrap_or_default().to_owned(),
+            };
+            let file = path::resolve(&self.cwd, &value);
+            if !value.is_empty() && file.starts_with(self.project) && file.exists() {
+                self.program(&file)?;
+                let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                self.filter_text(name, &text)?;
+                self.settings_text(&text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The commands in a program of a filter.
+    fn filter_text(&mut self, name: &str, text: &str) -> Result<(), String> {
+        if name.ends_with("awk") {
+            let runs = ["system", "getline", "| \"", "|\"", "|&"];
+            if runs.iter().any(|word| text.contains(word)) {
+                for part in text.split('"').skip(1).step_by(2) {
+                    self.line(part)?;
+                }
+            }
+            // A command that is computed.
+            let is_plain = |rest: &str| {
+                let call = rest
+                    .trim_start()
+                    .strip_prefix('(')
+                    .unwrap_or("\"\")")
+                    .trim_start();
+                let quoted = call.strip_prefix('"').and_then(|call| call.split_once('"'));
+                quoted.is_some_and(|(_, rest)| rest.trim_start().starts_with(')'))
+            };
+            let mut calls = text.split("system").skip(1);
+            let mut pipes = text.split('|').skip(1);
+            let pipes_computed = pipes.any(|rest| {
+                let rest = rest.trim_start_matches('&').trim_start();
+                rest.starts_with(|first: char| first.is_ascii_alphabetic() || first == '(')
+                    && !rest.starts_with("getline")
+            });
+            if text.contains("print") && pipes_computed && !text.contains("||")
+                || calls.any(|rest| !is_plain(rest))
+            {
+                self.every();
+            }
+        }
+        if name.ends_with("sed") && text.split(['\n', ';', '{', '}']).any(sed_runs) {
+            self.every();
+            self.named(text);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a command of sed runs a program: `e`, or the flag of `s`.
+fn sed_runs(command: &str) -> bool {
+    let is_address = |char: char| char.is_ascii_digit() || "$, !".contains(char);
+    let command = command.trim_start_matches(is_address);
+    let command = match command
+        .strip_prefix('/')
+        .and_then(|rest| rest.rsplit_once('/'))
+    {
+        Some((_, rest)) if rest.starts_with([' ', 'e', 's']) => rest.trim_start(),
+        _ => command,
+    };
+    if let Some(rest) = command.strip_prefix('e') {
+        return rest.is_empty() || rest.starts_with(' ');
+    }
+    let Some(mark) = command
+        .strip_prefix('s')
+        .and_then(|rest| rest.chars().next())
+    else {
+        return false;
+    };
+    let parts: Vec<&str> = command.split(mark).collect();
+    !mark.is_alphanumeric()
+        && parts.len() > 3
+        && parts[3..].iter().any(|flags| {
+            flags.chars().all(|flag| "egipmIM0123456789".contains(flag)) && flags.contains('e')
+        })
+}

@@ -1,0 +1,168 @@
+//! The code that git loads: the hooks of the repository, and the programs that its settings name.
+
+use std::path::{Path, PathBuf};
+
+use osier_base::{path, real_path, regular_file};
+
+use super::reach::{Search, TEXT};
+use crate::repository;
+use crate::shell::Word;
+
+/// Commands of git that run hooks.
+#[rustfmt::skip]
+const COMMITS: [&str; 13] = [
+    "commit", "push", "merge", "rebase", "am", "pull", "cherry-pick", "checkout", "switch", "revert", "worktree", "submodule", "clone",
+];
+/// Folders with hooks.
+const HOOKS: [&str; 3] = [".git/hooks", ".husky", ".githooks"];
+/// The settings that every command can run; the first word is the section, the last one the name.
+#[rustfmt::skip]
+const PROGRAMS: [(&str, &str); 12] = [
+    ("core", "fsmonitor"), ("core", "sshcommand"), ("core", "gitproxy"), ("filter", "clean"), ("filter", "smudge"), ("filter", "process"),
+    ("diff", "external"), ("diff", "command"), ("diff", "textconv"), ("merge", "driver"), ("core", "alternaterefscommand"),
+    ("uploadpack", "packobjectshook"),
+];
+/// Settings that name a program to talk to the user, which are programs of the system as a rule.
+const FOR_USERS: [&str; 5] = ["editor", "pager", "askpass", "cmd", "helper"];
+
+impl Search<'_> {
+    /// Git with its arguments.
+    pub(super) fn git(&mut self, arguments: &[Word]) -> Result<(), String> {
+        let command = self.git_command(arguments);
+        let settings = self.git_settings();
+        let mut hooks: Vec<PathBuf> = HOOKS.iter().map(|name| self.project.join(name)).collect();
+        let main = repository::configurations(&self.cwd).into_iter().next();
+        hooks.extend(main.map(|file| file.with_file_name("hooks")));
+        for (key, value) in &settings {
+            let (section, rest) = key.split_once('.').unwrap_or((key, ""));
+            let name = rest.rsplit('.').next().unwrap_or_default();
+            if key == "core.hookspath" {
+                hooks.push(path::resolve(self.project, value));
+                continue;
+            }
+            if section == "alias" {
+                if command == Some(rest) {
+                    match value.strip_prefix('!') {
+                        Some(line) => self.line(line)?,
+                        None => self.line(&format!("git {value}"))?,
+                    }
+                }
+                continue;
+            }
+            if repository::is_plain(key, value)
+                || !self.tasks.insert((self.project.to_owned(), key.clone()))
+            {
+                continue;
+            }
+            if PROGRAMS.contains(&(section, name)) {
+                self.configured(value)?;
+            } else if FOR_USERS.contains(&name) && value.contains('/') {
+                let file = path::resolve(self.project, value.split(' ').next().unwrap_or_default());
+                if file.starts_with(self.project) {
+                    self.configured(value)?;
+                }
+            }
+        }
+        let is_commit = |word: &Word| COMMITS.contains(&word.text.as_str());
+        if command.is_some() && !arguments.iter().any(is_commit) {
+            return Ok(());
+        }
+        self.git_hooks(&hooks)
+    }
+
+    /// The command, after the options before it. Not set if it is computed.
+    fn git_command<'a>(&mut self, arguments: &'a [Word]) -> Option<&'a str> {
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            match word.text.as_str() {
+                "-C" | "--git-dir" | "--work-tree" | "--namespace" => drop(words.next()),
+                // A setting of the command line.
+                "-c" | "--exec-path" | "--config-env" => {
+                    let value = words.next();
+                    let is_plain = |word: &Word| {
+                        let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
+                        word.is_fixed()
+                            && repository::is_plain(&name.to_lowercase(), value)
+                            && !name.eq_ignore_ascii_case("core.hookspath")
+                    };
+                    self.reach.all |= !value.is_some_and(is_plain);
+                }
+                text if text.starts_with('-') => {}
+                text => return Some(text).filter(|_| word.is_fixed()),
+            }
+        }
+        None
+    }
+
+    /// A command in a setting. `true` selects what is built in.
+    fn configured(&mut self, value: &str) -> Result<(), String> {
+        if ["", "true", "false"].contains(&value) {
+            return Ok(());
+        }
+        // Git starts it at the root of the working tree.
+        let cwd = std::mem::replace(&mut self.cwd, self.project.to_owned());
+        let read = self.line(value.trim_start_matches('!'));
+        self.cwd = cwd;
+        read
+    }
+
+    /// The settings of the repository and of the user, with those of included files.
+    fn git_settings(&mut self) -> Vec<(String, String)> {
+        let mut waiting = repository::configurations(&self.cwd);
+        let mut found = Vec::new();
+        let mut seen = Vec::new();
+        while let Some(file) = waiting.pop() {
+            if seen.contains(&file) || seen.len() > 32 {
+                continue;
+            }
+            // Git itself changes its own files, and a write to them is always asked about.
+            let is_of_git = file.components().any(|part| part.as_os_str() == ".git");
+            if file.starts_with(self.project) && !is_of_git {
+                self.reach.files.insert(file.clone());
+            }
+            let Ok(text) = regular_file::read_text(&file, TEXT) else {
+                continue;
+            };
+            let settings = repository::settings(&text);
+            // Settings of the user are not those of an attack.
+            self.reach.all |= settings.is_none() && file.starts_with(self.project);
+            for (key, value) in settings.unwrap_or_default() {
+                let is_include = key == "include.path" || key.starts_with("includeif.");
+                if is_include && key.rsplit('.').next() == Some("path") {
+                    let folder = file.parent().unwrap_or(Path::new("/"));
+                    waiting.push(real_path::resolve(&path::resolve(folder, &value)).real);
+                }
+                found.push((key, value));
+            }
+            seen.push(file);
+        }
+        found
+    }
+
+    fn git_hooks(&mut self, folders: &[PathBuf]) -> Result<(), String> {
+        for folder in folders {
+            let entries = folder.read_dir().into_iter().flatten().flatten();
+            for hook in entries.map(|entry| entry.path()) {
+                if !hook.is_file() || hook.extension().is_some() {
+                    continue;
+                }
+                let text = regular_file::read_text(&hook, TEXT).unwrap_or_default();
+                if text.contains("generated by pre-commit: https://pre-commit.com") {
+                    self.pre_commit()?;
+                } else {
+                    self.script(&hook, "")?;
+                }
+            }
+            if folder.is_dir() && folder.starts_with(self.project) {
+                self.reach.folders.insert(folder.clone(), true);
+            }
+        }
+        for name in ["lefthook.yml", ".lefthook.yml", ".overcommit.yml"] {
+            let file = self.project.join(name);
+            if file.is_file() {
+                self.all();
+            }
+        }
+        Ok(())
+    }
+}

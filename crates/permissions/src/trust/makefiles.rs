@@ -1,0 +1,347 @@
+//! The rules of `make` and `just`: what the recipes of goals run, and what the file itself runs when it is read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use osier_base::{path, real_path, regular_file};
+
+use super::reach::{Search, TEXT};
+use super::shell_text::selects_code;
+use crate::programs::{is_shell, name_of};
+use crate::shell::Word;
+
+impl Search<'_> {
+    pub(super) fn make(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
+        let is_just = name == "just";
+        let cwd = self.cwd.clone();
+        let names: &[&str] = if is_just {
+            &["justfile", "Justfile", ".justfile"]
+        } else {
+            &["GNUmakefile", "makefile", "Makefile"]
+        };
+        let (mut goals, mut file, mut folder) = (Vec::new(), None, cwd.clone());
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let text = word.text.as_str();
+            if !word.is_fixed() && !is_just || word.is_fixed() && text.contains('=') && !is_just {
+                self.reach.all |= !text.contains('=')
+                    || ["SHELL", "MAKE"].iter().any(|name| text.starts_with(name));
+                continue;
+            }
+            let attached = text.len() > 2 && !text.starts_with("--");
+            match text.get(..2) {
+                Some("-C" | "-f") if attached || !text.starts_with("--") => {
+                    let value = if attached {
+                        text[2..].to_owned()
+                    } else {
+                        words
+                            .next()
+                            .map_or_else(String::new, |word| word.text.clone())
+                    };
+                    if text.starts_with("-C") {
+                        folder = path::resolve(&cwd, &value);
+                    } else {
+                        file = Some(value);
+                    }
+                }
+                Some("-j" | "-s" | "-k" | "-B" | "-i") => {}
+                _ if [
+                    "--silent",
+                    "--quiet",
+                    "--no-print-directory",
+                    "--always-make",
+                ]
+                .contains(&text) => {}
+                Some(start) if start.starts_with('-') => self.all(),
+                _ => goals.push(text.to_owned()),
+            }
+        }
+        let found = if let Some(file) = file {
+            Some(path::resolve(&folder, &file))
+        } else {
+            {
+                let folders: Vec<PathBuf> = if is_just {
+                    self.above()
+                } else {
+                    vec![folder.clone()]
+                };
+                let mut files = folders
+                    .iter()
+                    .flat_map(|folder| names.iter().map(|name| folder.join(name)));
+                files.find(|file| file.is_file())
+            }
+        };
+        let Some(file) = found.filter(|file| file.starts_with(self.project)) else {
+            self.all();
+            return Ok(());
+        };
+        self.cwd = if is_just {
+            file.parent().unwrap_or(self.project).to_owned()
+        } else {
+            real_path::resolve(&folder).real
+        };
+        let read = self.makefile(&file, &goals, is_just);
+        self.cwd = cwd;
+        read
+    }
+
+    /// Reads what the rules of these goals run.
+    fn makefile(&mut self, file: &Path, goals: &[String], is_just: bool) -> Result<(), String> {
+        let mut rules = Rules::default();
+        self.rules(file, is_just, &mut rules)?;
+        let mut waiting = match goals {
+            [] => rules.first.clone().into_iter().collect(),
+            goals => goals.to_vec(),
+        };
+        let patterns = rules
+            .all
+            .keys()
+            .filter(|name| name.contains('%') || name.starts_with('.'));
+        waiting.extend(patterns.cloned());
+        // Make builds the files that it includes.
+        waiting.append(&mut rules.included);
+        while let Some(goal) = waiting.pop() {
+            let Some((needs, commands)) = rules.all.get(&goal) else {
+                // A goal without a rule of its own is a file.
+                continue;
+            };
+            if !self.tasks.insert((file.to_owned(), goal)) {
+                continue;
+            }
+            waiting.extend(needs.iter().cloned());
+            for command in commands {
+                self.line(command)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the rules of the file and of those that it includes.
+    fn rules(&mut self, file: &Path, is_just: bool, rules: &mut Rules) -> Result<(), String> {
+        self.reach.files.insert(file.to_owned());
+        let text = regular_file::read_text(file, TEXT);
+        let Some(text) = text.ok().filter(|_| rules.files < 32) else {
+            self.all();
+            return Ok(());
+        };
+        rules.files += 1;
+        self.computes(&text, is_just);
+        self.functions(&text, rules)?;
+        let mut current: Vec<String> = Vec::new();
+        for line in text.replace("\\\n", " ").lines() {
+            if line.starts_with('\t') || is_just && line.starts_with(' ') {
+                let command = line.trim().trim_start_matches(['@', '-', '+']);
+                let command = rules.expanded(command, is_just);
+                for name in &current {
+                    let rule = rules.all.entry(name.clone()).or_default();
+                    rule.1.push(command.clone());
+                }
+                continue;
+            }
+            let line = line.split('#').next().unwrap_or_default().trim();
+            self.assigned(line, is_just, rules)?;
+            #[rustfmt::skip]
+            let mut includes = ["include ", "-include ", "sinclude ", "import ", "import? ", "mod? "].iter();
+            if let Some(names) = includes.find_map(|word| line.strip_prefix(word)) {
+                self.included(&rules.expanded(names, is_just), is_just, rules)?;
+            } else if let Some((name, value)) = variable(line) {
+                let value = rules.expanded(value, is_just);
+                rules.variables.insert(name.to_owned(), value);
+            } else if let Some((names, needs)) = line.split_once(':') {
+                current = rules.add(names, needs, is_just);
+            }
+        }
+        Ok(())
+    }
+
+    /// All code, if the file computes rules, or says how they are written.
+    fn computes(&mut self, text: &str, is_just: bool) {
+        let words: &[&str] = if is_just {
+            &[
+                "#!",
+                "set shell",
+                "\nmod ",
+                "[script",
+                "working-directory",
+                "set dotenv-filename",
+                "set dotenv-path",
+            ]
+        } else {
+            #[rustfmt::skip]
+            let words = &[
+                "$(eval", "${eval", "$(call", "${call", "$(guile", "$(file", "\ndefine ", ".ONESHELL", ".RECIPEPREFIX", ".SHELLFLAGS",
+                "MAKEFILES", "\nload ", "\n-load ",
+            ];
+            words
+        };
+        if words.iter().any(|word| text.contains(word)) || text.starts_with("define ") {
+            self.all();
+            self.named(text);
+        }
+        if is_just && text.contains("set dotenv-load") {
+            let files = self.above().into_iter().map(|folder| folder.join(".env"));
+            self.reach.files.extend(files.collect::<Vec<_>>());
+        }
+    }
+
+    /// The commands in `$(shell …)`, and in the backticks of `just`.
+    fn functions(&mut self, text: &str, rules: &Rules) -> Result<(), String> {
+        for (start, open, close) in [("$(shell ", '(', ')'), ("${shell ", '{', '}')] {
+            for (at, word) in text.match_indices(start) {
+                let (mut depth, command) = (1, &text[at + word.len()..]);
+                let end = command.find(|char| {
+                    if char == open {
+                        depth += 1;
+                    } else if char == close {
+                        depth -= 1;
+                    }
+                    depth == 0
+                });
+                self.line(&rules.expanded(&command[..end.unwrap_or(command.len())], false))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A line outside of recipes, which can set a variable.
+    fn assigned(&mut self, line: &str, is_just: bool, rules: &Rules) -> Result<(), String> {
+        let Some((before, value)) = line.split_once('=') else {
+            if let Some(names) = line.strip_prefix("export") {
+                // Without names it exports all variables.
+                let is_all =
+                    names.is_empty() && rules.variables.keys().any(|name| selects_code(name));
+                self.reach.all |= is_all || names.split_whitespace().any(selects_code);
+            }
+            return Ok(());
+        };
+        let value = value.trim().trim_matches(['"', '\'']);
+        if before.ends_with('!') {
+            self.line(&rules.expanded(value, false))?;
+        }
+        if is_just {
+            for command in value.split('`').skip(1).step_by(2) {
+                self.line(command)?;
+            }
+        }
+        let name = before.trim_end_matches([':', '?', '+', '!', ' ', '\t']);
+        let name = name.rsplit([' ', ':', '\t']).next().unwrap_or_default();
+        let value = rules.expanded(value, is_just);
+        if name == "SHELL" {
+            let shell = path::resolve(Path::new("/"), &value);
+            let is_own =
+                value.contains('/') && !value.starts_with('/') || shell.starts_with(self.project);
+            self.reach.all |= is_own || !is_shell(name_of(&value));
+        } else if selects_code(name) && (is_inherited(name) || before.contains("export")) {
+            // The programs that the recipes run inherit it.
+            let is_outside = |folder: &str| {
+                folder == "$unknown"
+                    || folder.starts_with('/') && !Path::new(folder).starts_with(self.project)
+            };
+            self.reach.all |= name != "PATH" || !value.split(':').all(is_outside);
+        }
+        Ok(())
+    }
+
+    fn included(&mut self, names: &str, is_just: bool, rules: &mut Rules) -> Result<(), String> {
+        for name in names.split_whitespace() {
+            let name = name.trim_matches(['\'', '"']);
+            let other = path::resolve(&self.cwd, name);
+            rules.included.push(name.to_owned());
+            if name.contains(['*', '$']) {
+                self.all();
+            } else if other.is_file() {
+                self.rules(&other, is_just, rules)?;
+            } else {
+                self.reach.files.insert(other);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the environment has the variable as a rule, so that a makefile changes it for the programs that it runs.
+fn is_inherited(name: &str) -> bool {
+    ["PATH", "HOME", "EDITOR", "PAGER", "LD_LIBRARY_PATH"].contains(&name)
+}
+
+/// The variable that the line sets, and its value.
+fn variable(line: &str) -> Option<(&str, &str)> {
+    let at = line.find('=')?;
+    if line.find(':').is_some_and(|colon| colon + 2 < at) {
+        return None;
+    }
+    let name = line[..at].trim_end_matches([':', '?', '+', '!', ' ']);
+    let name = name.strip_prefix("export ").unwrap_or(name);
+    Some((name.trim(), line[at + 1..].trim().trim_matches(['"', '\''])))
+}
+
+/// The rules of a makefile, and what its variables are.
+#[derive(Debug, Default)]
+struct Rules {
+    first: Option<String>,
+    all: BTreeMap<String, (Vec<String>, Vec<String>)>,
+    variables: BTreeMap<String, String>,
+    included: Vec<String>,
+    files: usize,
+}
+
+impl Rules {
+    /// Adds the first line of a rule. Returns its names.
+    fn add(&mut self, names: &str, needs: &str, is_just: bool) -> Vec<String> {
+        let (needs, command) = needs.split_once(';').unwrap_or((needs, ""));
+        let (names, needs) = (self.expanded(names, is_just), self.expanded(needs, is_just));
+        let names = names.split_whitespace();
+        // A recipe of `just` can have parameters.
+        let names = names.take(if is_just { 1 } else { usize::MAX });
+        let names: Vec<String> = names
+            .map(|name| name.trim_start_matches('@').to_owned())
+            .collect();
+        for name in &names {
+            if !name.starts_with('.') {
+                self.first.get_or_insert_with(|| name.clone());
+            }
+            let rule = self.all.entry(name.clone()).or_default();
+            rule.0.extend(needs.split_whitespace().map(str::to_owned));
+            rule.1
+                .extend(Some(command.trim().to_owned()).filter(|command| !command.is_empty()));
+        }
+        names
+    }
+
+    /// The text with the values of variables; a shell knows no more of the others than we do.
+    fn expanded(&self, text: &str, is_just: bool) -> String {
+        let (mut found, mut rest) = (String::new(), text);
+        let marks: &[(&str, &str)] = if is_just {
+            &[("{{", "}}")]
+        } else {
+            &[("$(", ")"), ("${", "}")]
+        };
+        loop {
+            let next = marks.iter().filter_map(|(start, end)| {
+                let at = rest.find(start)?;
+                let length = rest[at..].find(end)?;
+                Some((at, start.len(), length, end.len()))
+            });
+            let Some((at, start, length, end)) = next.min() else {
+                break;
+            };
+            found.push_str(&rest[..at]);
+            let name = rest[at + start..at + length].trim();
+            match self.variables.get(name) {
+                Some(value) => found.push_str(value),
+                None if name == "MAKE" => found.push_str("make"),
+                None => found.push_str("$unknown"),
+            }
+            rest = &rest[at + length + end..];
+        }
+        found.push_str(rest);
+        if is_just {
+            return found;
+        }
+        let automatic = ["$@", "$<", "$^", "$*", "$?", "$+"];
+        let found = automatic
+            .iter()
+            .fold(found, |text, name| text.replace(name, "file"));
+        found.replace("$$", "$")
+    }
+}

@@ -1,0 +1,314 @@
+//! Attacks on projects with files of their own: a command of a hook, the files that it needs, and the file that the model changes.
+//! `@prettier` is the formatter that osier starts.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+
+use super::program_examples::installed;
+use super::program_tests::Place;
+
+/// The command, the files of the project, and the attacked file.
+type Case = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static str,
+);
+
+const PYTHON_HOOK: &str = "scripts/h.py";
+const NODE_HOOK: &str = "scripts/h.mjs";
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    // Texts in settings.
+    ("@prettier", &[("prettier.config.cjs", "module.exports = { plugins: ['./sort.mjs'] }"), ("sort.mjs", "1")], "sort.mjs"),
+    ("npx prettier -w x", &[("prettier.config.mjs", "export default { plugins: ['./sort.mjs'] }"), ("sort.mjs", "1")], "sort.mjs"),
+    ("npx prettier -w x", &[("prettier.config.mjs", "export default { plugins: ['lib/sort'] }"), ("lib/sort.mjs", "1")], "lib/sort.mjs"),
+    ("npx prettier -w x", &[("prettier.config.mjs", "import base from './base.mjs'; export default base"), ("base.mjs", "export default { plugins: [`./sort.mjs`] }"), ("sort.mjs", "1")], "sort.mjs"),
+    ("npx prettier -w x", &[("prettier.config.mjs", "const p = './' + 'sort'; export default { plugins: [p] }"), ("sort.mjs", "1")], "sort.mjs"),
+    ("npx prettier -w x", &[("prettier.config.mjs", "export default { plugins: [`./${name}.mjs`] }"), ("sort.mjs", "1")], "sort.mjs"),
+    ("npx prettier -w x", &[("prettier.config.mjs", "import fs from 'fs'; export default { plugins: JSON.parse(fs.readFileSync('list')) }"), ("sort.mjs", "1")], "sort.mjs"),
+    ("npx prettier -w x", &[("prettier.config.cjs", "module.exports = { plugins: [path.join(__dirname, 'lib', 'sort.mjs')] }"), ("lib/sort.mjs", "1")], "lib/sort.mjs"),
+    ("npx eslint src", &[(".eslintrc.js", "module.exports = { extends: ['./lint/base'] }"), ("lint/base.js", "1")], "lint/base.js"),
+    ("npx eslint src", &[(".eslintrc.cjs", "module.exports = { parser: 'lint/parser.js' }"), ("lint/parser.js", "1")], "lint/parser.js"),
+    ("npx stylelint src", &[("stylelint.config.js", "export default { plugins: ['./style/rule.js'] }"), ("style/rule.js", "1")], "style/rule.js"),
+    ("npx lint-staged", &[("lint-staged.config.js", "export default { '*.js': 'node scripts/staged.js' }"), ("scripts/staged.js", "1")], "scripts/staged.js"),
+    ("npx lint-staged", &[(".lintstagedrc.mjs", "export default { '*.js': (all) => [`node scripts/staged.js ${all}`] }"), ("scripts/staged.js", "1")], "scripts/staged.js"),
+    ("npx lint-staged", &[(".lintstagedrc.yml", "'*.js': node scripts/staged.js\n"), ("scripts/staged.js", "1")], "scripts/staged.js"),
+    ("npx prettier -w target/x.js", &[], "target/.prettierrc"),
+    ("npx prettier -w packages/a/x.js", &[("packages/a/.prettierrc", "plugins: [p]"), ("packages/a/node_modules/p/index.js", "1")], "packages/a/node_modules/p/index.js"),
+    ("npx eslint src", &[("src/.babelrc", "{\"plugins\": [\"./p.js\"]}"), ("src/p.js", "1")], "src/p.js"),
+    ("npx eslint src", &[], "src/.babelrc"),
+    ("npx eslint src", &[], "src/.graphqlrc.js"),
+    ("npx oxlint src", &[(".oxlintrc.json", "{\"jsPlugins\": [\"./lint/p.js\"]}"), ("lint/p.js", "1")], "lint/p.js"),
+    ("oxlint src", &[], "src/.oxlintrc.json"),
+    ("dprint fmt", &[("dprint.json", "{\"plugins\": [\"./p.wasm\"]}"), ("p.wasm", "1")], "p.wasm"),
+    ("npx vue-tsc", &[("tsconfig.json", "{\"vueCompilerOptions\": {\"plugins\": [\"./vue/p.js\"]}}"), ("vue/p.js", "1")], "vue/p.js"),
+    ("'typescript-language-server'", &[("tsconfig.json", "{\"extends\": \"./conf/base\"}"), ("conf/base.json", "{}")], "conf/base.json"),
+    ("npx markdownlint-cli2 x", &[(".markdownlint-cli2.mjs", "import rules from './md/rules.mjs'; export default { config: rules }"), ("md/rules.mjs", "1")], "md/rules.mjs"),
+    ("pylint src", &[("pyproject.toml", "[tool.pylint.main]\nload-plugins = ['lint.plugin']\n")], "lint/plugin.py"),
+    // The interfaces of tools.
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import prettier from 'prettier'\nawait prettier.resolveConfig('x')")], "prettier.config.mjs"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { ESLint } from 'eslint'\nnew ESLint()")], "src/eslint.config.js"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { $ } from 'zx'\nawait $`./tools/c`")], "tools/c"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { execa } from 'execa'\nawait execa('./tools/c')")], "tools/c"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync } from 'child_process'\nspawnSync('npx', words)")], "tools/c"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync } from 'child_process'\nspawnSync('make', [], { cwd: 'sub' })")], "sub/check.sh"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync } from 'child_process'\nspawnSync('jq', ['.'], { env: { ...process.env, PATH: 'tools' } })")], "tools/jq"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync as run } from 'child_process'\nrun(name)")], "tools/c"),
+    // The own hooks of the user.
+    ("HOME/h.py", &[("../home/h.py", "#!/usr/bin/env python3\nimport subprocess\nsubprocess.run(words)")], "tools/c"),
+    ("HOME/h.sh", &[("../home/h.sh", "#!/bin/sh\nroot=$(git rev-parse --show-toplevel)\n\"$root/tools/c\"\n")], "tools/c"),
+    ("HOME/h.sh", &[("../home/h.sh", "#!/bin/sh\n\"${CLAUDE_PROJECT_DIR:-.}/tools/c\"\n")], "tools/c"),
+    ("HOME/h.sh", &[("../home/h.sh", "#!/bin/sh\nfor name in c d; do tools/$name; done\n")], "tools/c"),
+    ("HOME/h.sh", &[("../home/h.sh", "#!/bin/sh\nfor f in docs/*.md; do . $f; done\n")], "docs/steps.md"),
+    ("HOME/h.mjs", &[("../home/h.mjs", "#!/usr/bin/env node\nimport { execSync } from 'child_process'\nexecSync(command)")], "tools/c"),
+    ("HOME/h.pl", &[("../home/h.pl", "#!/usr/bin/perl\nsystem(\"$dir/tools/c\");")], "tools/c"),
+    // Scripts of packages.
+    ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"next lint\"}}"), ("node_modules/.bin/next", "#!/bin/sh\n")], "next.config.js"),
+    ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"astro check\"}}"), ("node_modules/.bin/astro", "#!/bin/sh\n")], "astro.config.mjs"),
+    ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"knip\"}}"), ("node_modules/.bin/knip", "#!/bin/sh\n")], "knip.ts"),
+    ("yarn page", &[("package.json", "{\"scripts\": {\"page\": \"jq . x\"}}"), (".yarnrc.yml", "yarnPath: tools/yarn.cjs"), ("tools/yarn.cjs", "1")], "tools/yarn.cjs"),
+    ("cd app && pnpm run page", &[("app/package.json", "{\"scripts\": {\"page\": \"jq . x\"}}"), ("pnpm-workspace.yaml", "nodeOptions: --require ./tools/o.cjs"), ("tools/o.cjs", "1")], "tools/o.cjs"),
+    ("cd app && npm run page", &[("app/package.json", "{\"scripts\": {\"page\": \"jq . x\"}}"), (".npmrc", "node-options=--require ./tools/o.cjs"), ("tools/o.cjs", "1")], "tools/o.cjs"),
+    ("cd app && npm run page", &[("app/package.json", "{\"scripts\": {\"page\": \"jq . x\"}}")], ".npmrc"),
+    ("bun run page", &[("package.json", "{\"scripts\": {\"page\": \"jq . x\"}}"), ("bunfig.toml", "preload = [\"./tools/o.ts\"]"), ("tools/o.ts", "1")], "tools/o.ts"),
+    ("turbo run lint", &[("turbo.json", "{}"), ("packages/a/package.json", "{\"scripts\": {\"lint\": \"node l.js\"}}"), ("packages/a/l.js", "1")], "packages/a/l.js"),
+    ("turbo run lint", &[("turbo.json", "{\"tasks\": {\"lint\": {\"dependsOn\": [\"^gen\"]}}}"), ("packages/a/package.json", "{\"scripts\": {\"gen\": \"node g.js\"}}"), ("packages/a/g.js", "1")], "packages/a/g.js"),
+    // Git.
+    ("git commit -m x", &[(".git/HEAD", ""), (".git/config", "[core]\n\thooksPath = tools/hooks\n"), ("tools/hooks/pre-commit", "#!/bin/sh\n")], "tools/hooks/pre-commit"),
+    ("git wip", &[(".git/HEAD", ""), (".git/config", "[alias]\n\twip = !tools/c\n")], "tools/c"),
+    ("git wip", &[(".git/HEAD", ""), (".git/config", "[alias]\n\twip = commit -m x\n")], ".husky/pre-commit"),
+    ("git status", &[(".git/HEAD", ""), (".git/config", "[core]\n\tfsmonitor = tools/c\n")], "tools/c"),
+    ("git add -A", &[(".git/HEAD", ""), (".git/config", "[filter \"x\"]\n\tclean = tools/c\n")], "tools/c"),
+    ("git diff", &[(".git/HEAD", ""), (".git/config", "[include]\n\tpath = ../.gitsettings\n"), (".gitsettings", "")], ".gitsettings"),
+    ("git -c core.fsmonitor=tools/c status", &[], "tools/c"),
+    ("git commit -m x", &[(".git/hooks/pre-push", "#!/usr/bin/env python3\nimport subprocess\nsubprocess.run(['./tools/c'])\n")], "tools/c"),
+    ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks:\n  - id: c\n    entry: tools/c\n    language: system\n")], "tools/c"),
+    ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: https://x.org/eslint\n  rev: v1\n  hooks:\n  - id: eslint\n")], "src/eslint.config.js"),
+    ("pre-commit run", &[(".pre-commit-config.yaml", "repos: []\n")], ".pre-commit-config.yaml"),
+    // Python.
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import a.b.c\n"), ("scripts/a/__init__.py", ""), ("scripts/a/b/__init__.py", ""), ("scripts/a/b/c.py", "import subprocess\nsubprocess.run(['./tools/c'])\n")], "tools/c"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nsubprocess.run(['make'], cwd='sub')\n")], "sub/check.sh"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nsubprocess.run(['./check.sh'], cwd=folder)\n")], "sub/check.sh"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess, os\nsubprocess.run(['black'], env={**os.environ, 'PYTHONPATH': 'src'})\n")], "src/black.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess, os\nos.environ['PATH'] = 'tools'\nsubprocess.run(['jq'])\n")], "tools/jq"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess, os\nos.chdir('sub')\nsubprocess.run(['./check.sh'])\n")], "sub/check.sh"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import logging.config\nlogging.config.fileConfig('log.ini')\n")], "src/handlers.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import pickle\npickle.load(open('data.out', 'rb'))\n")], "data.out"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import os\nos.spawnlp(os.P_WAIT, './tools/c', 'c')\n")], "tools/c"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import sh\nsh.Command('./tools/c')()\n")], "tools/c"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nsubprocess.run(['npx'] + words)\n")], "src/eslint.config.js"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import glob\nfor f in glob.glob('docs/*.md'): exec(open(f).read())\n")], "docs/new.md"),
+    ("env -C sub make", &[], "sub/check.sh"),
+    ("env -C sub ./check.sh", &[], "sub/check.sh"),
+    ("(cd sub; make) && ./check.sh", &[("check.sh", "1")], "check.sh"),
+    // Make and just.
+    ("make fmt", &[("Makefile", "export PYTHONPATH = src\nfmt:\n\tpython3 -c 'import json'\n")], "src/json.py"),
+    ("make fmt", &[("Makefile", "PATH := tools:$(PATH)\nfmt:\n\tjq .\n")], "tools/jq"),
+    ("make fmt", &[("Makefile", "fmt: export NODE_OPTIONS = --require ./src/main.js\nfmt:\n\tnode -e 1\n")], "src/main.js"),
+    ("make fmt", &[("Makefile", "V != tools/c\nfmt:\n\ttrue\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "V := ${shell tools/c}\nfmt:\n\ttrue\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "V := $(shell tools/c)\nfmt:\n\ttrue\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "include gen.mk\nfmt:\n\ttrue\ngen.mk:\n\ttools/c\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "include mk/all.mk\n"), ("mk/all.mk", "fmt:\n\ttools/c\n")], "tools/c"),
+    ("make fmt", &[("Makefile", ".RECIPEPREFIX = >\nfmt:\n>tools/c\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "SHELL = ./tools/sh\nfmt:\n\ttrue\n"), ("tools/sh", "1")], "tools/sh"),
+    ("make fmt", &[("Makefile", "define run\ntools/c\nendef\nfmt:\n\t$(run)\n")], "tools/c"),
+    ("just fmt", &[("justfile", "import? 'more.just'\nfmt: all\n"), ("more.just", "all:\n    ./tools/c\n")], "tools/c"),
+    ("just fmt", &[("justfile", "set dotenv-load\nfmt:\n    jq .\n")], ".env"),
+    ("just fmt", &[("justfile", "export PATH := 'tools'\nfmt:\n    jq .\n")], "tools/jq"),
+    ("just fmt", &[("justfile", "v := `tools/c`\nfmt:\n    jq .\n")], "tools/c"),
+    // Language servers that run code of the project.
+    ("'rust-analyzer'", &[], "crates/a/build.rs"),
+    ("'rust-analyzer'", &[("crates/m/Cargo.toml", "[lib]\nproc-macro = true\n"), ("crates/m/src/lib.rs", "1")], "crates/m/src/lib.rs"),
+    ("'rust-analyzer'", &[], "crates/a/Cargo.toml"),
+    ("'zls'", &[("build.zig", "@import(\"more.zig\")"), ("more.zig", "1")], "more.zig"),
+    ("'zls'", &[], "build.zig"),
+    ("'elixir-ls'", &[], "mix.exs"),
+    ("'jdtls'", &[], "app/build.gradle"),
+    ("'jdtls'", &[], "gradle/wrapper/gradle-wrapper.properties"),
+    ("'solargraph' 'stdio'", &[], "Gemfile"),
+    ("'ruby-lsp'", &[], "lib/ruby_lsp/addon.rb"),
+    ("'dart' 'language-server'", &[], "analysis_options.yaml"),
+    ("'ocamllsp'", &[], "src/dune"),
+    // Other runners.
+    ("inv fmt", &[], "tasks.py"),
+    ("latexmk x.tex", &[], ".latexmkrc"),
+    ("alembic check", &[], "alembic/env.py"),
+    ("zig build", &[], "build.zig"),
+    ("sqlfluff lint", &[(".sqlfluff", "[sqlfluff]\nlibrary_path = sql/lib\n")], "sql/lib/x.py"),
+    ("bundle exec rubocop", &[("Gemfile", "gem 'rubocop'"), (".rubocop.yml", "require: ./lib/cop.rb"), ("lib/cop.rb", "1")], "lib/cop.rb"),
+    ("bundle exec rubocop", &[("Gemfile", "gem 'rubocop'")], "Gemfile"),
+    ("bundle exec rake", &[("Gemfile", "gem 'rake'")], "Rakefile"),
+    ("vendor/bin/php-cs-fixer fix", &[("vendor/bin/php-cs-fixer", "#!/usr/bin/env php\n"), (".php-cs-fixer.php", "<?php")], ".php-cs-fixer.php"),
+    ("vendor/bin/php-cs-fixer fix", &[("vendor/bin/php-cs-fixer", "#!/usr/bin/env php\n")], "vendor/composer/autoload_files.php"),
+    // Files that are named like data.
+    ("for f in docs/*.md; do . $f; done", &[], "docs/steps.md"),
+    ("sh notes.txt", &[("notes.txt", "echo")], "notes.txt"),
+    ("sh notes.txt || true", &[], "notes.txt"),
+    ("for f in logs/*.out; do sh $f; done", &[], "logs/new.out"),
+    ("find . -name '*.sh' | xargs -n1 sh", &[], "scripts/__pycache__/x.sh"),
+    ("find . -name '*.sh' | xargs -n1 sh", &[], ".vite/x.sh"),
+    ("find . -name '*.sh' | xargs -n1 sh", &[], "scripts/.DS_Store/x.sh"),
+    ("for f in hooks.d/.*; do . $f; done", &[], "hooks.d/.osier-1.tmp"),
+    ("for f in target/*.sh; do . $f; done", &[("target/x.sh", "1")], "target/CACHEDIR.TAG"),
+    // Copies that run elsewhere.
+    ("cp scripts/plain.sh /tmp/osier-none.sh && sh /tmp/osier-none.sh", &[], "scripts/plain.sh"),
+    ("cp tools/c ~/osier-none/ && ~/osier-none/c", &[], "tools/c"),
+    // Options that run a program.
+    ("rg --pre tools/c x", &[], "tools/c"),
+    ("rg --pre=./tools/c x", &[], "tools/c"),
+    ("sort --compress-program=./tools/c x", &[], "tools/c"),
+    ("sed -n '1e tools/c' x", &[], "tools/c"),
+    ("sed 's/x/y/e' x", &[], "tools/c"),
+    ("sed -f lint/x.sed x", &[("lint/x.sed", "1e tools/c\n")], "tools/c"),
+    ("awk -f lint/x.awk x", &[("lint/x.awk", "{ system(\"tools/c\") }")], "tools/c"),
+    ("awk '{ system($1) }' x", &[], "tools/c"),
+    ("gawk -i tools/lib.awk 1 x", &[("tools/lib.awk", "1")], "tools/lib.awk"),
+    ("tar -xf x.tar --to-command='sh scripts/plain.sh'", &[], "scripts/plain.sh"),
+    ("tar -cf x.tar --checkpoint-action=exec=tools/c src", &[], "tools/c"),
+    ("rsync -e tools/c src host:", &[], "tools/c"),
+    // Caches and notes of tools.
+    ("for f in $(find . -name '*.sh'); do sh $f; done", &[("target/CACHEDIR.TAG", "1"), ("target/debug/x", "1")], "target/debug/x.sh"),
+    ("npx prettier -w target/x.js", &[("target/CACHEDIR.TAG", "1")], "target/debug/.prettierrc"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import jinja2\nprint(jinja2.Template(open('docs/steps.md').read()).render())\n")], "docs/steps.md"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import matter from 'gray-matter'\nmatter.read('docs/steps.md')")], "docs/steps.md"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync } from 'child_process'\nconst options = { cwd: 'sub' }\nspawnSync('make', [], options)")], "sub/check.sh"),
+    // Modules that are missing.
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import './later.mjs'")], "scripts/later.mjs"),
+];
+
+#[test]
+fn a_program_that_could_load_changed_code_of_its_project_does_not_run() {
+    let mut through = Vec::new();
+    for (command, files, attacked) in CASES {
+        let place = installed();
+        for (name, text) in *files {
+            place.write(name, text);
+        }
+        place.decide(true);
+        let run = match *command {
+            "@prettier" => place.started(("node_modules/.bin/prettier", &["prettier"], "")),
+            command => place.own_hook(command),
+        };
+        let before = place.refused(&run);
+        place.put(attacked, "evil");
+        let reason = place.refused(&run).unwrap_or_default();
+        if before.is_some() || !reason.contains("since you trusted the folder") {
+            through.push(format!(
+                "{command}: {files:?}: {attacked}: {before:?} {reason}"
+            ));
+        }
+    }
+    assert_eq!(through, Vec::<String>::new());
+}
+
+/// Changes that are no writes.
+#[test]
+fn renamed_linked_and_deleted_files_are_changes() {
+    let run = "node scripts/lint.js";
+    // Another file with the name of a module.
+    let place = installed();
+    place.write("docs/other.js", "evil");
+    fs::hard_link(
+        place.project.join("docs/other.js"),
+        place.project.join("docs/linked.js"),
+    )
+    .unwrap();
+    place.decide(true);
+    assert_eq!(place.refused(&place.hook(run)), None);
+    later(&place, || {
+        fs::rename(
+            place.project.join("docs/linked.js"),
+            place.project.join("scripts/rules.js"),
+        )
+    });
+    assert!(place.refused(&place.hook(run)).is_some());
+    // A new link to a file of the project.
+    let place = installed();
+    place.write("docs/other.js", "evil");
+    place.decide(true);
+    let linked = place.project.join("scripts/rules.json");
+    later(&place, || {
+        fs::hard_link(place.project.join("docs/other.js"), linked)
+    });
+    assert!(place.refused(&place.hook(run)).is_some());
+    // A package manager links the file elsewhere.
+    let place = installed();
+    place.decide(true);
+    let elsewhere = place.folder.path().join("elsewhere.js");
+    later(&place, || {
+        fs::hard_link(place.project.join("scripts/rules.js"), elsewhere)
+    });
+    assert_eq!(place.refused(&place.hook(run)), None);
+    // Without its module, a guard fails, and some failures pass.
+    for (script, module) in [
+        ("scripts/lint.js", "scripts/rules.js"),
+        ("scripts/lazy.py", "scripts/rules.py"),
+    ] {
+        let place = installed();
+        place.decide(true);
+        let program = if script.ends_with("py") {
+            "python3"
+        } else {
+            "node"
+        };
+        let run = place.hook(&format!("{program} {script}"));
+        assert_eq!(place.refused(&run), None);
+        later(&place, || fs::remove_file(place.project.join(module)));
+        assert!(place.refused(&run).is_some(), "{script}");
+    }
+    // A folder that was renamed with all that is in it.
+    let place = installed();
+    place.write("docs/all/one.sh", "evil");
+    place.decide(true);
+    let run = place.hook("run-parts hooks.d");
+    assert_eq!(place.refused(&run), None);
+    later(&place, || {
+        fs::rename(
+            place.project.join("docs/all"),
+            place.project.join("hooks.d/all"),
+        )
+    });
+    assert!(place.refused(&run).is_some());
+}
+
+/// Names that are not text, and lines that are too long for the grammar.
+#[test]
+fn odd_names_and_long_lines_are_read() {
+    let place = installed();
+    place.decide(true);
+    let run = place.hook("run-parts hooks.d");
+    assert_eq!(place.refused(&run), None);
+    let name = OsStr::from_bytes(b"x\xff.sh");
+    later(&place, || {
+        fs::File::create(place.project.join("hooks.d").join(name)).map(drop)
+    });
+    assert!(place.refused(&run).is_some());
+    let place = installed();
+    place.decide(true);
+    let run = place.hook(&format!("echo {}; tools/c", "x".repeat(100_000)));
+    assert_eq!(place.refused(&run), None);
+    place.put("tools/c", "evil");
+    assert!(place.refused(&run).is_some());
+}
+
+/// A file that osier writes at this moment gets another name; one that stays is a change.
+#[test]
+fn a_pending_file_of_osier_counts_if_it_stays() {
+    let place = installed();
+    place.decide(true);
+    let run = place.hook("run-parts hooks.d");
+    let pending = place.put("hooks.d/.osier-x.tmp", "evil");
+    assert!(place.refused(&run).is_some());
+    fs::remove_file(pending).unwrap();
+    assert_eq!(place.refused(&run), None);
+}
+
+/// Changes something when the coarse clock of the file system has moved on.
+fn later(place: &Place, change: impl FnOnce() -> io::Result<()>) {
+    place.put("docs/clock.md", "");
+    change().unwrap();
+}

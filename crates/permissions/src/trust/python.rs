@@ -1,0 +1,250 @@
+//! The modules that a text in Python imports and the commands that it runs.
+
+use super::code_text::{Commands, Loads, calls, names, selects};
+
+/// Names that import a module by a computed name.
+#[rustfmt::skip]
+const IMPORTS: [&str; 7] = ["__import__", "importlib", "imp", "__loader__", "__path__", "pkgutil", "pkg_resources"];
+/// Names that load or run something else, and those that do so if they are called.
+#[rustfmt::skip]
+const RUNS: [&str; 32] = [
+    "__builtins__", "builtins", "runpy", "ctypes", "cffi", "pty", "sys.path", "sys.modules", "meta_path", "path_hooks", "zipimport",
+    "spec_from_file_location", "SourceFileLoader", "fileConfig", "dictConfig", "pickle", "cPickle", "dill", "cloudpickle", "joblib",
+    "marshal", "shelve", "load_dotenv", "environ.update", "unsafe_load", "full_load", "yaml.load", "putenv", "multiprocessing", "code", "read_pickle", "allow_pickle",
+];
+#[rustfmt::skip]
+const CALLS: [&str; 10] = [
+    "compile", "eval", "exec", "execfile", "posix_spawn", "startfile", "create_subprocess_exec", "create_subprocess_shell",
+    "CGIHTTPRequestHandler", "fork",
+];
+/// The beginnings of the names of functions that replace or start a program.
+const PROCESSES: [&str; 3] = ["execl", "execv", "spawn"];
+/// Calls that run a command, which the text can name.
+#[rustfmt::skip]
+const COMMANDS: [&str; 9] = [
+    "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen",
+    "subprocess.getoutput", "subprocess.getstatusoutput", "os.system", "os.popen",
+];
+/// Expressions that are the root of the project, or the directory in which the script starts.
+#[rustfmt::skip]
+const ROOTS: [&str; 9] = [
+    "None", "os.getcwd()", "Path.cwd()", "os.environ[\"CLAUDE_PROJECT_DIR\"]", "os.environ.get(\"CLAUDE_PROJECT_DIR\"",
+    "os.environ['CLAUDE_PROJECT_DIR']", "os.environ.get('CLAUDE_PROJECT_DIR'", "os.environ[\"OSIER_PROJECT_DIR\"]",
+    "os.environ.get(\"OSIER_PROJECT_DIR\"",
+];
+
+/// Reads a text in Python.
+pub(super) fn loads(text: &str) -> Loads {
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.starts_with('#'));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let mut found = Loads::default();
+    let has = |list: &[&str]| {
+        names(&text).any(|name| {
+            list.iter().any(|word| {
+                name.split('.').any(|part| part == *word)
+                    || word.contains('.') && name.contains(word)
+            })
+        })
+    };
+    found.imports_any = has(&IMPORTS);
+    let is_plain = |name: &str, before: &str| name == "compile" && before.ends_with("re.");
+    let is_called = |name: &&str| calls(&text, name).any(|(before, _)| !is_plain(name, before));
+    let starts_process = |name: &str| {
+        let last = name.rsplit('.').next().unwrap_or_default();
+        PROCESSES.iter().any(|start| last.starts_with(start))
+    };
+    found.runs_any = has(&RUNS) || CALLS.iter().any(is_called) || names(&text).any(starts_process);
+    imports(&text, &mut found);
+    match commands(&text) {
+        Some(commands) => found.commands = commands,
+        None => found.runs_any = true,
+    }
+    found.runs_any |= !found.commands.is_empty() && (selects(&text) || moves(&text));
+    if found.runs_any {
+        found.commands.clear();
+    }
+    found
+}
+
+/// Whether the text changes its directory.
+fn moves(text: &str) -> bool {
+    let is_root = |arguments: &str| ROOTS.iter().any(|root| arguments.starts_with(root));
+    calls(text, "chdir").any(|(_, arguments)| !is_root(arguments))
+}
+
+/// The commands that the text runs; `None` if they are computed.
+fn commands(text: &str) -> Option<Vec<String>> {
+    let all = Commands {
+        text,
+        mark: '=',
+        roots: &ROOTS,
+        depth: 3,
+    };
+    let mut found = Vec::new();
+    let mut handled = 0;
+    for name in COMMANDS {
+        for (_, arguments) in calls(text, name) {
+            found.extend(all.of_call(arguments)?);
+            handled += 1;
+        }
+    }
+    #[rustfmt::skip]
+    let constants = ["PIPE", "DEVNULL", "STDOUT", "CalledProcessError", "TimeoutExpired", "SubprocessError", "CompletedProcess"];
+    let is_use = |name: &&str| {
+        let rest = name.strip_prefix("subprocess.");
+        rest.is_some_and(|rest| !constants.iter().any(|constant| rest.starts_with(constant)))
+            || name.ends_with("os.system")
+            || name.ends_with("os.popen")
+    };
+    (names(text).filter(is_use).count() == handled).then_some(found)
+}
+
+/// Adds the modules that the statements of the text import.
+fn imports(text: &str, found: &mut Loads) {
+    let (mut count, mut processes) = (0, 0);
+    for statement in text.split(['\n', ';']).map(str::trim) {
+        if let Some(rest) = statement.strip_prefix("from ") {
+            let Some((module, names)) = rest.split_once(" import") else {
+                continue;
+            };
+            let module = module.trim();
+            let is_search_path = module == "sys" && names.contains("path");
+            let is_command = module == "os"
+                && ["*", "system", "popen", "exec", "spawn", "environ", "chdir"]
+                    .iter()
+                    .any(|name| names.contains(name));
+            found.runs_any |= is_search_path || is_command || module == "subprocess";
+            let first = module.trim_start_matches('.').split('.').next();
+            // `from . import x` can load each file next to it.
+            match first.filter(|first| !first.is_empty() && !module.starts_with("..")) {
+                Some(first) => found.modules.push(first.to_owned()),
+                None => found.imports_any = true,
+            }
+            count += 1;
+        } else if let Some(rest) = statement.strip_prefix("import ") {
+            for module in rest.split(',') {
+                let mut words = module
+                    .split(['#', ' ', '\t'])
+                    .filter(|part| !part.is_empty());
+                let module = words.next().unwrap_or_default();
+                let module = module.split('.').next().unwrap_or_default();
+                found.runs_any |=
+                    ["subprocess", "os"].contains(&module) && words.next() == Some("as");
+                processes += usize::from(module == "subprocess");
+                found.modules.push(module.to_owned());
+            }
+            count += 1;
+        }
+    }
+    found.imports_any |= names(text).filter(|name| *name == "import").count() != count;
+    found.runs_any |= names(text).filter(|name| *name == "subprocess").count() != processes;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded(modules: &[&str], commands: &[&str]) -> Loads {
+        let all = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        Loads {
+            modules: all(modules),
+            commands: all(commands),
+            ..Loads::default()
+        }
+    }
+
+    fn imports_any(modules: &[&str]) -> Loads {
+        Loads {
+            imports_any: true,
+            ..loaded(modules, &[])
+        }
+    }
+
+    fn runs_any(modules: &[&str]) -> Loads {
+        Loads {
+            runs_any: true,
+            ..loaded(modules, &[])
+        }
+    }
+
+    #[test]
+    fn a_text_in_python_loads_what_it_names_or_everything() {
+        for (text, expected) in [
+            (
+                "import json, sys\nfrom rules import (\n one,\n two)\n",
+                loaded(&["json", "sys", "rules"], &[]),
+            ),
+            (
+                "def f():\n    import rules.deep as x; import os\n",
+                loaded(&["rules", "os"], &[]),
+            ),
+            ("re.compile('x')\nplatform.system()", loaded(&[], &[])),
+            ("# import x\nimport json # data", loaded(&["json"], &[])),
+            ("importlib.import_module('x')", imports_any(&[])),
+            ("__import__('x')", imports_any(&[])),
+            ("if True: import x", imports_any(&[])),
+            ("from .. import x", imports_any(&[])),
+            ("from sys import path", runs_any(&["sys"])),
+            ("sys.path.insert(0, 'src')", runs_any(&[])),
+            ("os.execvp('sh', x)", runs_any(&[])),
+            ("os.spawnlp(os.P_WAIT, name)", runs_any(&[])),
+            ("exec(open('x').read())", runs_any(&[])),
+            ("import pickle\npickle.load(file)", runs_any(&["pickle"])),
+            ("logging.config.fileConfig('log.ini')", runs_any(&[])),
+        ] {
+            assert_eq!(loads(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn commands_of_python_are_read_from_calls() {
+        for (text, expected) in [
+            (
+                "subprocess.run([\"ruff\", \"format\", path], stdout=subprocess.PIPE)",
+                Some(&["'ruff' 'format' \"$unknown\""][..]),
+            ),
+            (
+                "os.system(f\"npx prettier {path}\")",
+                Some(&["npx prettier $unknown"]),
+            ),
+            (
+                "cmd = ['npx', 'prettier']\nsubprocess.run(cmd + [path], check=True)",
+                Some(&["'npx' 'prettier' \"$unknown\""]),
+            ),
+            (
+                "cmd = ['npx', 'prettier']\nsubprocess.run([*cmd, path])",
+                Some(&["'npx' 'prettier' \"$unknown\""]),
+            ),
+            (
+                "def run(cmd):\n return subprocess.run(cmd)\nrun(['ruff', x])\nrun(['make'])",
+                Some(&["'ruff' \"$unknown\" \"$unknown\"", "'make' \"$unknown\""]),
+            ),
+            (
+                "subprocess.run(['make'], cwd='sub')",
+                Some(&["cd 'sub' && 'make'"]),
+            ),
+            (
+                "root = os.getcwd()\nsubprocess.run(['make'], cwd=root)",
+                Some(&["'make'"]),
+            ),
+            (
+                "subprocess.run(['make'], cwd=path)",
+                Some(&["cd \"$unknown\" && 'make'"]),
+            ),
+            ("subprocess.run(['make'], env=load())", None),
+            ("subprocess.run(words)", None),
+            ("cmd = words()\nsubprocess.run(cmd)", None),
+            ("cmd = ['a']\ncmd[0] = x\nsubprocess.run(cmd)", None),
+            (
+                "def run(cmd):\n return subprocess.run(cmd)\nrun(words)",
+                None,
+            ),
+            ("run = subprocess.run", None),
+            ("os.system('make ' + x)", None),
+        ] {
+            let expected = expected.map(|all| all.iter().map(ToString::to_string).collect());
+            assert_eq!(commands(text), expected, "{text}");
+        }
+    }
+}

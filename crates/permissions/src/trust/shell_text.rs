@@ -1,0 +1,364 @@
+//! Texts of shells as they are before the grammar reads them: names that are known get their values, and what runs nothing is left out.
+
+use std::path::Path;
+
+/// Variables of a shell that are the root of the project.
+const ROOTS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "OSIER_PROJECT_DIR"];
+/// The end of `git rev-parse --show-toplevel`, for folders without a repository.
+#[rustfmt::skip]
+const FALLBACKS: [&str; 7] = [
+    "2>/dev/null || pwd", "2>/dev/null || echo .", "2> /dev/null || pwd", "2>/dev/null", "2> /dev/null", "|| pwd", "|| echo .",
+];
+/// The path of a script in its own text, inside of `dirname`.
+#[rustfmt::skip]
+const OWN_NAMES: [&str; 9] = [
+    "$(readlink -f \"$0\")", "$(readlink -f -- \"$0\")", "$(realpath \"$0\")", "$(readlink -f \"${BASH_SOURCE[0]}\")",
+    "$(realpath \"${BASH_SOURCE[0]}\")", "${BASH_SOURCE[0]}", "${BASH_SOURCE}", "$BASH_SOURCE", "$0",
+];
+/// Rounds in which values are replaced by values.
+const ROUNDS: usize = 6;
+
+/// The text with the values of what is known: the root of the project, the home, the folder of the script, and variables that are set
+/// once to a known text.
+pub(super) fn with_values(text: &str, project: &Path, script: Option<&Path>) -> String {
+    let root = project.display().to_string();
+    let home = std::env::home_dir().unwrap_or_default();
+    let home = home.display().to_string();
+    let mut text = text
+        .replace("${HOME}", &home)
+        .replace("$HOME/", &format!("{home}/"));
+    for name in ROOTS {
+        text = with_root(&text, name, &root);
+    }
+    text = with_top_level(&text, &root);
+    if let Some(folder) = script.and_then(Path::to_str) {
+        text = with_own_folder(&text, folder);
+    }
+    for _ in 0..ROUNDS {
+        let next = with_constants(&with_directories(&text));
+        if next == text {
+            break;
+        }
+        text = next;
+    }
+    text
+}
+
+/// `$NAME`, `${NAME}` and `${NAME:-other}`.
+fn with_root(text: &str, name: &str, root: &str) -> String {
+    let mut text = text.replace(&format!("${{{name}}}"), root);
+    text = text.replace(&format!("${name}"), root);
+    for start in [
+        format!("${{{name}:-"),
+        format!("${{{name}-"),
+        format!("${{{name}:?"),
+    ] {
+        while let Some(at) = text.find(&start) {
+            let Some(end) = end_of(&text[at + 2..], '{', '}') else {
+                break;
+            };
+            text.replace_range(at..=at + 2 + end, root);
+        }
+    }
+    text
+}
+
+fn with_top_level(text: &str, root: &str) -> String {
+    let mut text = text.to_owned();
+    for (start, close) in [("$(", ')'), ("`", '`')] {
+        let start = format!("{start}git rev-parse --show-toplevel");
+        let mut parts = text.split(&start);
+        let mut found = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            match part.split_once(close) {
+                Some((fallback, rest))
+                    if fallback.is_empty() || FALLBACKS.contains(&fallback.trim()) =>
+                {
+                    found.extend([root, rest]);
+                }
+                _ => found.extend([&start, part]),
+            }
+        }
+        text = found;
+    }
+    text
+}
+
+/// The folder of the script, in the spellings that scripts use.
+fn with_own_folder(text: &str, folder: &str) -> String {
+    let mut text = text.replace("${0%/*}", folder);
+    text = text
+        .replace("${BASH_SOURCE[0]%/*}", folder)
+        .replace("${BASH_SOURCE%/*}", folder);
+    for own in OWN_NAMES {
+        for name in [format!("\"{own}\""), own.to_owned()] {
+            for start in ["dirname ", "dirname -- "] {
+                text = text.replace(&format!("$({start}{name})"), folder);
+                text = text.replace(&format!("`{start}{name}`"), folder);
+            }
+        }
+    }
+    text
+}
+
+/// `$(cd FOLDER && pwd)`, if the folder is known.
+fn with_directories(text: &str) -> String {
+    let mut text = text.to_owned();
+    let mut from = 0;
+    while let Some(at) = text[from..].find("$(cd ").map(|at| at + from) {
+        from = at + 1;
+        let Some(end) = end_of(&text[at + 2..], '(', ')') else {
+            break;
+        };
+        let inner = text[at + 5..at + 2 + end].trim();
+        let inner = inner.strip_prefix("-- ").unwrap_or(inner);
+        let parts = inner.split_once("&&").or_else(|| inner.split_once(';'));
+        let Some((folder, command)) = parts else {
+            continue;
+        };
+        let folder = folder
+            .trim()
+            .trim_end_matches(">/dev/null 2>&1")
+            .trim_end_matches(">/dev/null");
+        let folder = folder.trim().trim_matches('"').to_owned();
+        let is_path = folder.starts_with('/') && is_plain(&folder);
+        if is_path && ["pwd", "pwd -P"].contains(&command.trim()) {
+            text.replace_range(at..=at + 2 + end, &without_dots(&folder));
+        }
+    }
+    text
+}
+
+/// The absolute path without `.` and `..`.
+fn without_dots(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+    {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// Variables that are set once, on a line of their own.
+fn with_constants(given: &str) -> String {
+    let mut text = given.to_owned();
+    for line in given.split(['\n', ';']).map(str::trim) {
+        let starts = ["export ", "readonly ", "local ", "local -r ", "declare -r "];
+        let start = starts.iter().find_map(|start| line.strip_prefix(start));
+        let Some((name, value)) = start.unwrap_or(line).split_once('=') else {
+            continue;
+        };
+        let value = value.split(" && ").next().unwrap_or_default();
+        let value = value.split(" || exit").next().unwrap_or_default().trim();
+        let value = unquoted(value);
+        let is_name = !name.is_empty()
+            && name.chars().all(is_of_name)
+            && !name.starts_with(|first: char| first.is_ascii_digit())
+            && name != "PATH";
+        if is_name && !value.is_empty() && is_plain(value) && is_set_once(given, name) {
+            text = replaced(&text, name, value);
+        }
+    }
+    text
+}
+
+fn is_of_name(char: char) -> bool {
+    char.is_ascii_alphanumeric() || char == '_'
+}
+
+/// Whether the text is one word without anything that a shell replaces.
+fn is_plain(text: &str) -> bool {
+    let is_part = |char: char| char.is_ascii_alphanumeric() || "_./-@+:,".contains(char);
+    text.chars().all(is_part)
+}
+
+fn unquoted(text: &str) -> &str {
+    for quote in ['"', '\''] {
+        let inner = text
+            .strip_prefix(quote)
+            .and_then(|text| text.strip_suffix(quote));
+        if let Some(inner) = inner {
+            return inner;
+        }
+    }
+    text
+}
+
+/// Whether the name occurs without `$` only once: where it is set.
+fn is_set_once(text: &str, name: &str) -> bool {
+    let uses = text.match_indices(name).filter(|(at, _)| {
+        let (before, after) = (&text[..*at], &text[at + name.len()..]);
+        let is_part = before.ends_with(is_of_name) || after.starts_with(is_of_name);
+        let is_use = before.ends_with('$')
+            || before.ends_with("${") && after.starts_with(['}', '%', '#', '[', '/']);
+        !is_part && !is_use
+    });
+    uses.count() == 1
+}
+
+fn replaced(text: &str, name: &str, value: &str) -> String {
+    let text = text.replace(&format!("${{{name}}}"), value);
+    let mut found = String::new();
+    let variable = format!("${name}");
+    let mut parts = text.split(&variable);
+    found.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        if part.starts_with(is_of_name) {
+            found.extend(["$", name]);
+        } else {
+            found.push_str(value);
+        }
+        found.push_str(part);
+    }
+    found
+}
+
+/// The place of the bracket that closes the one that is open at the start.
+fn end_of(text: &str, open: char, close: char) -> Option<usize> {
+    let mut depth = 1;
+    text.find(|char| {
+        if char == open {
+            depth += 1;
+        } else if char == close {
+            depth -= 1;
+        }
+        depth == 0
+    })
+}
+
+/// The text of a shell without what the grammar does not read and which runs nothing: `case`, functions, and changes of the
+/// value of a variable.
+pub(super) fn plain(text: &str) -> String {
+    let mut found = String::new();
+    // Whether each open `case` expects a pattern.
+    let mut cases: Vec<bool> = Vec::new();
+    for line in text.lines() {
+        let mut rest = line.trim();
+        if rest.starts_with('#') {
+            continue;
+        }
+        let name = rest.strip_suffix('{').map(str::trim_end);
+        if let Some(name) = name.and_then(|name| name.strip_suffix("()")) {
+            let is_name = |char: char| char.is_ascii_alphanumeric() || "_-".contains(char);
+            let name = name.strip_prefix("function ").unwrap_or(name).trim();
+            rest = if name.chars().all(is_name) { "{" } else { rest };
+        }
+        while !rest.is_empty() {
+            let case = rest.strip_prefix("case ");
+            if let Some(case) = case {
+                let Some((word, after)) = case.split_once(" in") else {
+                    return text.to_owned();
+                };
+                // The word can have commands.
+                found.extend([": ", word, "\n"]);
+                cases.push(true);
+                rest = after.trim_start();
+            } else if !cases.is_empty() && rest.starts_with("esac") {
+                cases.pop();
+                rest = rest[4..].trim_start_matches([' ', ';']);
+            } else if let Some(expects) = cases.last_mut()
+                && *expects
+                && let Some((_, after)) = rest.split_once(')')
+            {
+                *expects = false;
+                rest = after.trim_start();
+            } else {
+                let end = rest.find(";;").filter(|_| !cases.is_empty());
+                let case = rest.find(" case ").map(|at| at + 1);
+                if let Some(at) = case.filter(|at| end.is_none_or(|end| *at < end)) {
+                    found.push_str(&rest[..at]);
+                    rest = &rest[at..];
+                    continue;
+                }
+                found.push_str(&rest[..end.unwrap_or(rest.len())]);
+                rest = rest[end.map_or(rest.len(), |end| end + 2)..].trim_start();
+                if let Some(expects) = cases.last_mut().filter(|_| end.is_some()) {
+                    *expects = true;
+                    found.push('\n');
+                }
+            }
+        }
+        found.push('\n');
+    }
+    // `${name%.*}` is the value of a variable, too.
+    let mut parts = found.split("${");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
+        let name: String = part.chars().take_while(|char| is_name(*char)).collect();
+        match part[name.len()..].split_once('}') {
+            Some((change, rest)) if !name.is_empty() && !change.contains(['`', '(']) => {
+                text.extend(["${", &name, "}", rest]);
+            }
+            _ => text.extend(["${", part]),
+        }
+    }
+    text
+}
+
+/// Whether the variable chooses code that programs load. Its name is one of a trusted text.
+pub fn selects_code(assignment: &str) -> bool {
+    let name = assignment.split('=').next().unwrap_or_default();
+    let name = name.trim_end_matches('+');
+    #[rustfmt::skip]
+    let starts = [
+        "LD_", "DYLD_", "PYTHON", "NODE_", "NPM_", "npm_", "PERL", "RUBY", "BASH_", "GIT_", "CARGO_", "RUST", "JAVA", "LUA_", "GEM_",
+        "BUNDLE_",
+    ];
+    #[rustfmt::skip]
+    let ends = ["PATH", "OPTIONS", "OPTS", "PRELOAD", "EDITOR", "PAGER", "SHELL", "_HOME", "_WRAPPER"];
+    let plain = [
+        "NODE_ENV",
+        "RUST_LOG",
+        "RUST_BACKTRACE",
+        "PYTHONUNBUFFERED",
+        "PYTHONDONTWRITEBYTECODE",
+    ];
+    !plain.contains(&name)
+        && (matches!(name, "ENV" | "IFS" | "HOME")
+            || starts.iter().any(|start| name.starts_with(start))
+            || ends.iter().any(|end| name.ends_with(end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_values_replace_variables_and_substitutions() {
+        let (project, script) = (Path::new("/p"), Path::new("/p/hooks"));
+        for (text, expected) in [
+            (". \"$(dirname \"$0\")/lib.sh\"", ". \"/p/hooks/lib.sh\""),
+            (
+                "DIR=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n. \"$DIR/lib.sh\"",
+                "DIR=/p/hooks\n. \"/p/hooks/lib.sh\"",
+            ),
+            (
+                "R=\"$(cd \"$(dirname \"$0\")/..\" >/dev/null && pwd)\"\n\"$R\"/x",
+                "R=\"/p\"\n\"/p\"/x",
+            ),
+            ("cd ${CLAUDE_PROJECT_DIR:-.} && ./x", "cd /p && ./x"),
+            (
+                "root=$(git rev-parse --show-toplevel 2>/dev/null || pwd)\n$root/x",
+                "root=/p\n/p/x",
+            ),
+            // A variable that is set again, by a loop or from outside.
+            ("A=x\nread A\n$A", "A=x\nread A\n$A"),
+            ("for A in x y; do ./$A; done", "for A in x y; do ./$A; done"),
+            ("A=x; A=y; $A", "A=x; A=y; $A"),
+            ("A=x B=y c $A", "A=x B=y c $A"),
+            (
+                "A=$(git rev-parse --show-toplevel x)",
+                "A=$(git rev-parse --show-toplevel x)",
+            ),
+        ] {
+            assert_eq!(with_values(text, project, Some(script)), expected, "{text}");
+        }
+    }
+}
