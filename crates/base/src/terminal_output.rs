@@ -56,8 +56,6 @@ static IS_REPORTED: AtomicBool = AtomicBool::new(false);
 /// Prints the message of a panic on standard error, sanitized like everything else. If the system starts no thread, nothing
 /// can continue: the process ends, where it would wait for work that nobody does.
 pub fn report_panics() {
-    // Other threads fail at the same time: one of them says it.
-    static IS_SAID: AtomicBool = AtomicBool::new(false);
     std::panic::set_hook(Box::new(|info| {
         if let Some(advice) = lack_of_threads(info) {
             let reason = info.payload_as_str().unwrap_or_default();

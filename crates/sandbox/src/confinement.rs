@@ -24,7 +24,6 @@ use super::scope::{self, Scope};
 use super::spec::{Network, Spec, Stage};
 #[cfg(target_os = "linux")]
 use super::starter;
-use files::real;
 use osier_base::folders::Folders;
 use osier_base::leftovers::TemporaryFolder;
 use osier_base::process::Invocation;
@@ -425,4 +424,10 @@ fn sandbox_exec(spec: &Spec, invocation: Invocation) -> Invocation {
 #[cfg(not(target_os = "macos"))]
 fn sandbox_exec(_spec: &Spec, invocation: Invocation) -> Invocation {
     invocation
+}
+
+/// The paths that exist, without symbolic links.
+fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let real = paths.iter().filter_map(|path| path.canonicalize().ok());
+    real.collect()
 }

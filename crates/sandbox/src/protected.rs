@@ -28,7 +28,7 @@ pub(super) struct Protected {
     tree: Tree<Folder>,
 }
 
-/// What a directory contains.
+/// The protected files and directories that a search has found.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
     /// The canonical paths of the protected files that exist.

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::action::Action;
 use super::callback::{Callback, HookCall};
-use super::config::{self, Action, Handler};
+use super::config::{self, Handler};
 use super::matcher::Matcher;
 use osier_protocol::{HookEvent, OnFailure};
 

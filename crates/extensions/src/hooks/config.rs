@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::callback::Callback;
+use super::action::Action;
+use super::kinds::{FIELDS, KINDS, text, texts};
+use super::limits::TIMEOUT;
 use super::matcher::Matcher;
-use super::service::Service;
 use osier_base::config_file::ConfigFile;
 use osier_base::json;
 use osier_base::problem::{Problem, nearest};
@@ -18,8 +19,6 @@ use osier_protocol::{EVENTS, HookEvent, OTHERS, OnFailure};
 
 /// Maximum size of a file.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
-/// Default timeout of a hook, as in the contract.
-pub(super) const TIMEOUT: Duration = Duration::from_mins(10);
 /// Maximum timeout of a hook, in seconds.
 const LONGEST: f64 = 24.0 * 3600.0;
 
@@ -31,15 +30,6 @@ pub struct HookFile {
     pub of_project: bool,
     /// The file contains other settings too, so a missing `hooks` is not an error.
     pub of_settings: bool,
-}
-
-/// The work of a hook.
-#[derive(Debug, Clone)]
-pub(super) enum Action {
-    Program,
-    /// A function of the program that uses osier.
-    Function(Callback),
-    Service(Box<Service>),
 }
 
 /// A configured hook.
@@ -473,96 +463,6 @@ const FORM: &str = r#"write {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks
 /// The fields of a file, of an entry of an event, and of a hook.
 const ROOT: &[&str] = &["hooks", "disableAllHooks", "description", "$schema"];
 const GROUP: &[&str] = &["matcher", "hooks", "description"];
-const FIELDS: &[&str] = &["type", "timeout", "if", "onFailure", "statusMessage"];
-
-/// A field with another value than the expected one, which is described.
-type Unfit = (&'static str, &'static str);
-
-/// A type of hooks.
-struct Kind {
-    name: &'static str,
-    /// The field that each hook of this type has.
-    needs: &'static str,
-    /// Its own fields.
-    fields: &'static [&'static str],
-    /// Reads them; the argument after the hook is the value of `needs`.
-    read: fn(&Map<String, Value>, &str) -> Result<Action, Unfit>,
-}
-
-/// The types of hooks; the first is that of a hook without `type`.
-const KINDS: &[Kind] = &[
-    Kind {
-        name: "command",
-        needs: "command",
-        fields: &["command", "args", "async"],
-        read: |_, _| Ok(Action::Program),
-    },
-    Kind {
-        name: "http",
-        needs: "url",
-        fields: &["url", "headers", "allowedEnvVars"],
-        read: |hook, url| {
-            let headers = match hook.get("headers") {
-                None => Vec::new(),
-                Some(value) => texts_by_name(value).ok_or(("headers", "an object with texts"))?,
-            };
-            let variables = match hook.get("allowedEnvVars") {
-                None => Vec::new(),
-                Some(value) => texts(value).ok_or(("allowedEnvVars", "a list of texts"))?,
-            };
-            let url = url.trim().to_owned();
-            let is_web = ["http://", "https://"].iter().any(|it| url.starts_with(it));
-            let service = Service::Http {
-                url,
-                headers,
-                variables,
-            };
-            is_web
-                .then(|| Action::Service(Box::new(service)))
-                .ok_or(("url", "an address with http or https"))
-        },
-    },
-    Kind {
-        name: "prompt",
-        needs: "prompt",
-        fields: &["prompt", "model", "continueOnBlock"],
-        read: |hook, prompt| {
-            let goes_on = match hook.get("continueOnBlock") {
-                None => false,
-                Some(value) => value
-                    .as_bool()
-                    .ok_or(("continueOnBlock", "true or false"))?,
-            };
-            let model = match hook.get("model") {
-                None => None,
-                Some(value) => Some(value.as_str().ok_or(("model", "a text"))?.to_owned()),
-            };
-            Ok(Action::Service(Box::new(Service::Prompt {
-                prompt: prompt.to_owned(),
-                model,
-                goes_on,
-            })))
-        },
-    },
-    Kind {
-        name: "mcp_tool",
-        needs: "server",
-        fields: &["server", "tool", "input"],
-        read: |hook, server| {
-            let tool = text(hook, "tool").filter(|tool| !tool.is_empty());
-            let input = hook.get("input").cloned();
-            let input = input.unwrap_or_else(|| Value::Object(Map::new()));
-            if !input.is_object() {
-                return Err(("input", "an object"));
-            }
-            Ok(Action::Service(Box::new(Service::Tool {
-                server: server.to_owned(),
-                tool: tool.ok_or(("tool", "a text"))?.to_owned(),
-                input,
-            })))
-        },
-    },
-];
 /// Fields of Claude Code that osier does not have.
 const UNSUPPORTED: &[&str] = &["shell", "once", "asyncRewake", "holdsTools"];
 
@@ -583,21 +483,6 @@ fn args(hook: &Map<String, Value>) -> Option<Option<Vec<String>>> {
         return Some(None);
     };
     texts(value).map(Some)
-}
-
-fn texts(value: &Value) -> Option<Vec<String>> {
-    let texts = value.as_array()?.iter();
-    texts.map(|text| text.as_str().map(str::to_owned)).collect()
-}
-
-fn texts_by_name(value: &Value) -> Option<Vec<(String, String)>> {
-    let fields = value.as_object()?.iter();
-    let texts = fields.map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())));
-    texts.collect()
-}
-
-fn text<'a>(hook: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
-    hook.get(key).and_then(Value::as_str)
 }
 
 #[cfg(test)]

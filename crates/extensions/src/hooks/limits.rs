@@ -1,7 +1,11 @@
-//! Texts of hooks: without control sequences, and limited in length.
+//! Limits of hooks, and their texts: without control sequences, and limited in length.
+
+use std::time::Duration;
 
 use osier_base::text;
 
+/// Default timeout of a hook, as in the contract.
+pub(super) const TIMEOUT: Duration = Duration::from_mins(10);
 /// Maximum characters of a text for a model or a user.
 pub(super) const LONGEST: usize = 10_000;
 /// Maximum characters of a line about a failed hook.

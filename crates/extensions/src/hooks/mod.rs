@@ -6,6 +6,7 @@
 //! the interceptor of one agent. The errors of a hook are one line for the user; a guard that did not answer blocks
 //! what it guards ([`FAILURES`]). Hooks run outside of the sandbox, because they are the user's own.
 
+mod action;
 mod agent;
 mod answer;
 mod callback;
@@ -13,6 +14,7 @@ mod callbacks;
 mod config;
 mod failures;
 mod fields;
+mod kinds;
 mod limits;
 mod matcher;
 mod occasions;
@@ -33,11 +35,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use action::Action;
 pub use agent::{AgentHooks, Role, context_message};
 pub use callback::HookCall;
 pub use callbacks::{CallbackHook, CallbackHooks};
+use config::Handler;
 pub use config::HookFile;
-use config::{Action, Handler};
 pub use failures::{Blocks, FAILURES, Failure, failures_table};
 pub use fields::answers_table;
 pub use occasions::{ElicitationReply, ModelSwitch, SwitchDecision};

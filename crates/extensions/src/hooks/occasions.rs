@@ -28,7 +28,7 @@ pub struct ModelSwitch {
     pub cost: Option<f64>,
 }
 
-/// What hooks decide about a switch.
+/// The decision of hooks about a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SwitchDecision {
     Proceed,

@@ -13,8 +13,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{sleep, timeout};
 
+use super::action::Action;
 use super::answer::{BACKGROUND, announces_async};
-use super::config::{Action, Handler};
+use super::config::Handler;
 use super::service::HookServices;
 use osier_base::process::{Exit, Invocation, Piped, spawn_piped};
 use osier_permissions::trust::UNCOMPILED;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::config::TIMEOUT;
+use super::limits::TIMEOUT;
 use osier_base::text;
 use osier_protocol::HookEvent;
 
@@ -73,8 +73,8 @@ pub(super) enum Service {
     Prompt {
         prompt: String,
         model: Option<String>,
-        /// The run goes on after it has blocked.
-        goes_on: bool,
+        /// The run continues after it has blocked.
+        continues: bool,
     },
     Tool {
         server: String,
@@ -135,14 +135,14 @@ impl Service {
             Self::Prompt {
                 prompt,
                 model,
-                goes_on,
+                continues,
             } => {
                 let question = HookQuestion {
                     system_prompt: JUDGE.to_owned(),
                     prompt: with_arguments(prompt, &String::from_utf8_lossy(input)),
                     model: model.clone(),
                 };
-                judgement(&services.ask(question).await?, event, *goes_on)
+                judgement(&services.ask(question).await?, event, *continues)
             }
             Self::Tool {
                 server,
@@ -167,7 +167,7 @@ fn with_arguments(prompt: &str, input: &str) -> String {
 }
 
 /// The answer of a hook, in JSON, for what a model has decided.
-fn judgement(answer: &str, event: HookEvent, goes_on: bool) -> Result<String, String> {
+fn judgement(answer: &str, event: HookEvent, continues: bool) -> Result<String, String> {
     let unread = || {
         let line = text::single_line(answer);
         let shown = text::truncate(&line, SHOWN);
@@ -185,7 +185,7 @@ fn judgement(answer: &str, event: HookEvent, goes_on: bool) -> Result<String, St
             let reason = read["reason"].as_str().unwrap_or("no reason given");
             let mut blocks = json!({"decision": "block", "reason": reason});
             // A model that has finished is continued by what blocks it.
-            if !goes_on && !event.info().continues {
+            if !continues && !event.info().continues {
                 blocks["continue"] = json!(false);
             }
             if !event.info().blocks {
@@ -294,7 +294,7 @@ mod tests {
     fn a_judgement_is_the_answer_of_a_hook() {
         let (before, end) = (HookEvent::PreToolUse, HookEvent::Stop);
         let no = "```json\n{\"ok\": false, \"reason\": \"no tests\"}\n```";
-        for (answer, event, goes_on, expected) in [
+        for (answer, event, continues, expected) in [
             ("{\"ok\": true}", before, false, ""),
             (
                 no,
@@ -321,7 +321,7 @@ mod tests {
                 r#"{"systemMessage":"no tests"}"#,
             ),
         ] {
-            let found = judgement(answer, event, goes_on);
+            let found = judgement(answer, event, continues);
             assert_eq!(found.as_deref(), Ok(expected), "{answer} {event:?}");
         }
         for answer in ["", "yes", "{\"ok\": \"true\"}", "} {"] {

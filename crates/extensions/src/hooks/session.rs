@@ -11,9 +11,10 @@ use tempfile::TempPath;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::action::Action;
 use super::answer::{BACKGROUND, Decision, HookAnswer, Output};
-use super::config::{Action, Handler, TIMEOUT};
-use super::limits::line;
+use super::config::Handler;
+use super::limits::{TIMEOUT, line};
 use super::programs::program_use;
 use super::run::{HookEnd, Surroundings, run};
 use super::service::HookServices;

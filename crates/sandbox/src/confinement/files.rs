@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Confinement, Requested};
+use super::{Confinement, Requested, real};
 use crate::backend::{Backend, SandboxError};
 use crate::bubblewrap::{Layout, Temporary};
 use crate::mounts::{Mounts, Source};
@@ -75,7 +75,7 @@ impl Confinement {
     }
 
     /// The paths that commands cannot write to although they are in directories where they can. Requires all directories of the
-    /// project to be looked at.
+    /// project to be known.
     pub(super) fn protected_in(&self, requested: &Requested) -> Result<Found, SandboxError> {
         match requested.effective() {
             SandboxMode::Workspace => self.protected.find(&self.cwd),
@@ -174,10 +174,4 @@ impl Confinement {
 
 fn too_many(reason: String) -> SandboxError {
     SandboxError::new(reason).with_advice("Change the rule")
-}
-
-/// The paths that exist, without symbolic links.
-pub(super) fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let real = paths.iter().filter_map(|path| path.canonicalize().ok());
-    real.collect()
 }

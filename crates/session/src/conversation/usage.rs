@@ -9,8 +9,16 @@ use osier_store::{ContextLimit, EntryIndex};
 use crate::conversation::compaction::{CompactionOptions, message_tokens, report};
 use crate::cx::{ActiveSession, when_indexed};
 use crate::emitter::{Callback, Emitter};
-use crate::extensions::model_switch::LastRequest;
 use crate::models::{Models, side_call};
+
+/// The last request of the conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LastRequest {
+    /// Tokens of the conversation with its answer.
+    pub tokens: u64,
+    /// When the answer ended, in milliseconds since 1970.
+    pub at: i64,
+}
 
 /// The usage of the open session.
 #[derive(Debug, Default)]

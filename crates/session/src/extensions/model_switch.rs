@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::conversation::usage::LastRequest;
 use osier_base::clock;
 use osier_extensions::hooks::{ModelSwitch, SwitchDecision};
 use osier_llm::{CacheRetention, Model};
@@ -11,15 +12,6 @@ use tokio_util::sync::CancellationToken;
 /// How long providers keep a cache.
 const SHORT: Duration = Duration::from_mins(5);
 const LONG: Duration = Duration::from_hours(1);
-
-/// The last request of the conversation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct LastRequest {
-    /// Tokens of the conversation with its answer.
-    pub tokens: u64,
-    /// When the answer ended, in milliseconds since 1970.
-    pub at: i64,
-}
 
 /// The switch between two models.
 pub(crate) fn described(

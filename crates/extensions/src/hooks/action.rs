@@ -1,0 +1,12 @@
+//! The work of a hook.
+
+use super::callback::Callback;
+use super::service::Service;
+
+#[derive(Debug, Clone)]
+pub(super) enum Action {
+    Program,
+    /// A function of the program that uses osier.
+    Function(Callback),
+    Service(Box<Service>),
+}

@@ -1,0 +1,112 @@
+//! The types of hooks, each with its fields.
+
+use serde_json::{Map, Value};
+
+use super::action::Action;
+use super::service::Service;
+
+/// The fields of each type.
+pub(super) const FIELDS: &[&str] = &["type", "timeout", "if", "onFailure", "statusMessage"];
+
+/// A field with another value than the expected one, which is described.
+pub(super) type Unfit = (&'static str, &'static str);
+
+/// A type of hooks.
+pub(super) struct Kind {
+    pub name: &'static str,
+    /// The field that each hook of this type has.
+    pub needs: &'static str,
+    /// Its own fields.
+    pub fields: &'static [&'static str],
+    /// Reads them; the argument after the hook is the value of `needs`.
+    pub read: fn(&Map<String, Value>, &str) -> Result<Action, Unfit>,
+}
+
+/// The types of hooks; the first is that of a hook without `type`.
+pub(super) const KINDS: &[Kind] = &[
+    Kind {
+        name: "command",
+        needs: "command",
+        fields: &["command", "args", "async"],
+        read: |_, _| Ok(Action::Program),
+    },
+    Kind {
+        name: "http",
+        needs: "url",
+        fields: &["url", "headers", "allowedEnvVars"],
+        read: |hook, url| {
+            let headers = match hook.get("headers") {
+                None => Vec::new(),
+                Some(value) => texts_by_name(value).ok_or(("headers", "an object with texts"))?,
+            };
+            let variables = match hook.get("allowedEnvVars") {
+                None => Vec::new(),
+                Some(value) => texts(value).ok_or(("allowedEnvVars", "a list of texts"))?,
+            };
+            let url = url.trim().to_owned();
+            let is_web = ["http://", "https://"].iter().any(|it| url.starts_with(it));
+            let service = Service::Http {
+                url,
+                headers,
+                variables,
+            };
+            is_web
+                .then(|| Action::Service(Box::new(service)))
+                .ok_or(("url", "an address with http or https"))
+        },
+    },
+    Kind {
+        name: "prompt",
+        needs: "prompt",
+        fields: &["prompt", "model", "continueOnBlock"],
+        read: |hook, prompt| {
+            let continues = match hook.get("continueOnBlock") {
+                None => false,
+                Some(value) => value
+                    .as_bool()
+                    .ok_or(("continueOnBlock", "true or false"))?,
+            };
+            let model = match hook.get("model") {
+                None => None,
+                Some(value) => Some(value.as_str().ok_or(("model", "a text"))?.to_owned()),
+            };
+            Ok(Action::Service(Box::new(Service::Prompt {
+                prompt: prompt.to_owned(),
+                model,
+                continues,
+            })))
+        },
+    },
+    Kind {
+        name: "mcp_tool",
+        needs: "server",
+        fields: &["server", "tool", "input"],
+        read: |hook, server| {
+            let tool = text(hook, "tool").filter(|tool| !tool.is_empty());
+            let input = hook.get("input").cloned();
+            let input = input.unwrap_or_else(|| Value::Object(Map::new()));
+            if !input.is_object() {
+                return Err(("input", "an object"));
+            }
+            Ok(Action::Service(Box::new(Service::Tool {
+                server: server.to_owned(),
+                tool: tool.ok_or(("tool", "a text"))?.to_owned(),
+                input,
+            })))
+        },
+    },
+];
+pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
+    let texts = value.as_array()?.iter();
+    texts.map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
+fn texts_by_name(value: &Value) -> Option<Vec<(String, String)>> {
+    let fields = value.as_object()?.iter();
+    let texts = fields.map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())));
+    texts.collect()
+}
+
+pub(super) fn text<'a>(hook: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    hook.get(key).and_then(Value::as_str)
+}
