@@ -66,6 +66,7 @@ mod owner;
 mod page;
 mod positions;
 mod reading;
+mod relocation;
 mod rename;
 mod search;
 mod store;
