@@ -9,6 +9,7 @@ recording with `asciinema play FILE.cast`.
 """
 
 import fcntl
+import http.server
 import json
 import os
 import pty
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
 
 ROWS, COLUMNS = 24, 80
@@ -67,6 +69,35 @@ def script():
     ]}
 
 
+class Another(http.server.BaseHTTPRequestHandler):
+    """A second model, to send a prompt to."""
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        for delta, reason in (({"content": "Another answer."}, None), ({}, "stop")):
+            chunk = {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        self.wfile.write(b"data: [DONE]\n\n")
+
+
+def another_model(home):
+    """Start the second model and write the settings that name it."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Another)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    model = {"id": "other", "contextWindow": 200000, "maxTokens": 8000}
+    provider = {"baseUrl": f"http://127.0.0.1:{server.server_port}/v1", "api": "openai-chat-completions", "apiKey": "x", "models": [model]}
+    with open(os.path.join(home, "models.json"), "w") as file:
+        json.dump({"providers": {"film": provider}}, file)
+    with open(os.path.join(home, "settings.toml"), "w") as file:
+        file.write("discover_local_models = false\nrefresh_models = false\ntitles = false\n")
+
+
 class Film:
     """The interface in a pseudo-terminal, and everything that it writes, with times."""
 
@@ -74,13 +105,14 @@ class Film:
         self.pid, self.master = pty.fork()
         if self.pid == 0:
             os.chdir(cwd)
-            environment = {"HOME": home, "PATH": os.environ["PATH"], "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+            environment = {"HOME": home, "OSIER_HOME": home, "PATH": os.environ["PATH"], "TERM": "xterm-256color", "LANG": "C.UTF-8"}
             os.execve(words[0], words, environment)
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self.begun = time.monotonic()
         self.events = []
         self.grid = [[" "] * COLUMNS for _ in range(ROWS)]
-        self.row = self.column = 0
+        self.row = self.column = self.top = 0
+        self.bottom = ROWS - 1
         self.rest = ""
 
     def read(self, seconds):
@@ -115,18 +147,32 @@ class Film:
                 return
             if found.group(2):
                 self.control(found.group(1), found.group(2))
+            elif found.group() == "\x1bM" and self.row == self.top:
+                self.scroll(self.top, self.bottom, -1)
+            elif found.group() == "\x1bM":
+                self.row -= 1
             at += found.end()
 
     def put(self, char):
         if char == "\r":
             self.column = 0
         elif char == "\n":
-            self.row = min(self.row + 1, ROWS - 1)
+            if self.row == self.bottom:
+                self.scroll(self.top, self.bottom, 1)
+            else:
+                self.row = min(self.row + 1, ROWS - 1)
         elif char == "\b":
             self.column = max(self.column - 1, 0)
         elif char >= " " and self.column < COLUMNS:
             self.grid[self.row][self.column] = char
             self.column += 1
+
+    def scroll(self, top, bottom, count):
+        """Move rows up, or down for a negative count."""
+        rows = self.grid[top:bottom + 1]
+        blank = [[" "] * COLUMNS for _ in range(min(abs(count), len(rows)))]
+        rows = rows[count:] + blank if count > 0 else blank + rows[:count]
+        self.grid[top:bottom + 1] = rows[:bottom + 1 - top]
 
     def control(self, values, kind):
         numbers = [int(value) if value.isdigit() else 0 for value in values.split(";")]
@@ -134,6 +180,18 @@ class Film:
         if kind in "Hf":
             self.row = min(first, ROWS) - 1
             self.column = min(max(numbers[1], 1) if len(numbers) > 1 else 1, COLUMNS) - 1
+        elif kind == "r":
+            self.top = first - 1
+            self.bottom = (numbers[1] if len(numbers) > 1 and numbers[1] else ROWS) - 1
+            self.row = self.column = 0
+        elif kind in "ST":
+            self.scroll(self.top, self.bottom, first if kind == "S" else -first)
+        elif kind in "LM":
+            self.scroll(self.row, self.bottom, first if kind == "M" else -first)
+        elif kind in "@P":
+            row = self.grid[self.row]
+            at, blank = self.column, [" "] * first
+            row[at:] = (blank + row[at:] if kind == "@" else row[at + first:] + blank)[:COLUMNS - at]
         elif kind == "G":
             self.column = min(first, COLUMNS) - 1
         elif kind == "d":
@@ -200,6 +258,7 @@ def main():
         os.mkdir(cwd)
         os.mkdir(home)
         prepare(cwd)
+        another_model(home)
         film = Film([program, "--model", "script/model.json", "--permissions", "yolo", "--trust"], cwd, home)
         film.shows("script/model.json")
         film.type([ESC])

@@ -86,6 +86,9 @@ impl Log<'_> {
                     };
                     self.notice(severity, &format!("{tool_name}: {}", review.line()));
                 }
+                Event::SessionElsewhere { elsewhere } => {
+                    self.notice(Severity::Warning, &elsewhere.message);
+                }
                 Event::SessionTakenOver { process } => {
                     let text = format!("process {process} took the session over");
                     self.notice(Severity::Warning, &text);

@@ -78,7 +78,9 @@ impl Facts {
                 model,
                 usage,
                 ..
-            } => self.spend(provider, model, usage),
+            } => {
+                self.spend(provider, model, usage);
+            }
             _ => {}
         }
     }
@@ -94,13 +96,14 @@ impl Facts {
             AgentMessage::Assistant(answer) => {
                 self.answers += 1;
                 self.calls += answer.tool_calls().count() as u64;
-                self.spend(&answer.provider, &answer.model, &answer.usage);
+                let cost = self.spend(&answer.provider, &answer.model, &answer.usage);
+                cost.time(answer.usage.output, answer.duration_ms);
             }
             _ => {}
         }
     }
 
-    fn spend(&mut self, provider: &str, model: &str, usage: &Usage) {
+    fn spend(&mut self, provider: &str, model: &str, usage: &Usage) -> &mut ModelCost {
         let reference = format!("{provider}/{model}");
         let known = self.models.iter().position(|cost| cost.model == reference);
         let place = known.unwrap_or_else(|| {
@@ -110,7 +113,9 @@ impl Facts {
             });
             self.models.len() - 1
         });
-        self.models[place].add(usage);
+        let cost = &mut self.models[place];
+        cost.add(usage);
+        cost
     }
 
     pub(super) fn cost(&self) -> f64 {

@@ -62,6 +62,8 @@ crate::op::session_events! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             holder: Option<SessionHolder>,
         },
+        /// The session ran in another directory than this one. `continue_here` remembers that it continues here.
+        SessionElsewhere { elsewhere: Box<SessionElsewhere> },
         /// Another process took the session over. The session stores its work and ends.
         SessionTakenOver { process: u32 },
         /// The session was renamed; `null` when its name was removed.

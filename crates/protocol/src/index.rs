@@ -350,6 +350,12 @@ pub struct ModelCost {
     pub cache_write: u64,
     /// US dollars.
     pub cost: f64,
+    /// Output tokens of the calls whose duration is known.
+    #[serde(default, skip_serializing_if = "crate::tree::is_zero")]
+    pub timed_output: u64,
+    /// The duration of these calls, in milliseconds.
+    #[serde(default, skip_serializing_if = "crate::tree::is_zero")]
+    pub duration_ms: u64,
 }
 
 impl ModelCost {
@@ -362,6 +368,20 @@ impl ModelCost {
         self.cost += usage.cost.total;
     }
 
+    /// Adds the duration of a call, if it is known.
+    pub fn time(&mut self, output: u64, duration_ms: u64) {
+        if duration_ms > 0 {
+            self.timed_output += output;
+            self.duration_ms += duration_ms;
+        }
+    }
+
+    /// Output tokens a second, from the request to the end of the answer.
+    pub fn speed(&self) -> Option<u64> {
+        let speed = (self.timed_output * 1000).checked_div(self.duration_ms)?;
+        (speed > 0).then_some(speed)
+    }
+
     pub fn join(&mut self, other: &Self) {
         self.calls += other.calls;
         self.input += other.input;
@@ -369,6 +389,8 @@ impl ModelCost {
         self.cache_read += other.cache_read;
         self.cache_write += other.cache_write;
         self.cost += other.cost;
+        self.timed_output += other.timed_output;
+        self.duration_ms += other.duration_ms;
     }
 
     pub fn tokens(&self) -> u64 {

@@ -25,6 +25,9 @@ pub struct ModelInfo {
     /// Whether lists show it first.
     #[serde(default)]
     pub favourite: bool,
+    /// Output tokens a second in the answers of stored sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<u64>,
 }
 
 /// Whether a model can be called.

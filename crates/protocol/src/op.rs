@@ -42,6 +42,14 @@ osier_base::requests! {
                 #[serde(default)]
                 opening: Opening,
             },
+            /// Continue a session in this directory, and remember that: its file names this directory from now on.
+            #[request(Sessions, Change => SessionOpened | SessionFailed)]
+            ContinueHere {
+                /// a session id, the start of one, or a path; the open session by default
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                #[also("sessionPath", "path")]
+                target: Option<String>,
+            },
             /// List the stored sessions, newest first.
             #[request(Sessions, None)]
             ListSessions {

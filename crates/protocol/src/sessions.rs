@@ -1,8 +1,9 @@
 //! Sessions in lists, and ways to open one.
 
-use osier_base::text::counted;
+use osier_base::text::{counted, head_bytes};
 use osier_llm::Usage;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// The open session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,54 @@ pub struct SessionInfo {
     pub contents: Option<SessionContents>,
     /// Whether a partial answer was restored after a crash.
     pub recovered_draft: bool,
+}
+
+/// A session that ran in another directory than the one in which it is open, or could be opened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct SessionElsewhere {
+    pub id: String,
+    pub path: String,
+    /// Where it ran.
+    pub directory: String,
+    /// Whether that directory exists.
+    pub exists: bool,
+    /// Whether the session is the open one. If not, this directory has no session, and a directory with the same name had this
+    /// one.
+    pub open: bool,
+    /// How to continue, as one line.
+    pub message: String,
+}
+
+impl SessionElsewhere {
+    /// The session `id`, which ran in `directory`, in the directory `here`.
+    pub fn new(id: &str, path: &Path, (directory, here): (&str, &str), open: bool) -> Self {
+        let exists = Path::new(directory).is_dir();
+        let missing = if exists {
+            ""
+        } else {
+            ", which does not exist here"
+        };
+        let start = head_bytes(id, 13);
+        let message = if open {
+            format!(
+                "the session ran in `{directory}`{missing}: it continues in `{here}`; `osier --fork {start}` continues in a copy"
+            )
+        } else {
+            format!(
+                "no session of this directory; a session ran in `{directory}`{missing}: `osier --resume {start}` continues it"
+            )
+        };
+        Self {
+            id: id.to_owned(),
+            path: path.to_string_lossy().into_owned(),
+            directory: directory.to_owned(),
+            exists,
+            open,
+            message,
+        }
+    }
 }
 
 /// Totals of a complete session.

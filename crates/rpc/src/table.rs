@@ -307,7 +307,7 @@ fn with_answer(command: Command) -> Command {
         "clear_queue" => {
             command.with_answer("ClearedQueue", &["queue_recalled"], answer::cleared_queue)
         }
-        "new_session" | "switch_session" => command.with_answer(
+        "new_session" | "switch_session" | "continue_here" => command.with_answer(
             "OpenedSession",
             &["session_opened", "session_failed"],
             answer::opened_session,

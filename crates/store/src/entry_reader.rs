@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use osier_base::regular_file;
-use osier_protocol::{Entry, EntryKind, Tag};
+use osier_protocol::{Entry, EntryKind, Header, Tag};
 
 /// Bytes per read of a copy.
 const BLOCK: usize = 1 << 20;
@@ -103,6 +103,22 @@ impl EntryReader {
         #[cfg(test)]
         READ.with(|read| read.set(read.get() + bytes.len() as u64));
         file.read_exact_at(bytes, offset)
+    }
+
+    /// Where the lines after the header begin; 0 if the first line is no header.
+    pub(super) fn after_header(&self) -> io::Result<u64> {
+        let file = self.0.get().ok_or(io::ErrorKind::NotFound)?;
+        let mut start = Vec::new();
+        loop {
+            let mut block = vec![0; BLOCK];
+            let read = file.read_at(&mut block, start.len() as u64)?;
+            let newline = memchr::memchr(b'\n', &block[..read]);
+            start.extend_from_slice(&block[..newline.unwrap_or(read)]);
+            if newline.is_some() || read == 0 {
+                let is_header = newline.is_some() && Header::parse(&start).is_ok();
+                return Ok(if is_header { start.len() as u64 + 1 } else { 0 });
+            }
+        }
     }
 
     /// Appends `bytes` of the file to `copy`, without reading them where the system can copy them.

@@ -67,6 +67,7 @@ mod page;
 mod parts;
 mod positions;
 mod reading;
+mod relocation;
 mod rename;
 mod search;
 mod store;

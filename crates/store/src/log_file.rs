@@ -1,4 +1,5 @@
-//! The append-only file of a session: created late, repaired before the first write. Only a deletion writes it again.
+//! The append-only file of a session: created late, repaired before the first write. Only a deletion
+//! and a new directory write it again.
 //!
 //! The first `length` bytes are complete and acknowledged. Bytes after them belong to an unfinished write; they are
 //! moved to `<file>.torn-N` before the next record is written.
@@ -342,7 +343,7 @@ fn sync_in_background(path: PathBuf) -> io::Result<JoinHandle<()>> {
 }
 
 /// Renames a new file unless the name is taken.
-fn name_new(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn name_new(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {

@@ -3,6 +3,7 @@
 //! It runs outside the async runtime because writing and syncing block. It answers commands in order and writes the
 //! draft between them when it is due.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -51,6 +52,7 @@ pub(super) enum Command {
         preview: bool,
         reply: Reply<Deleted>,
     },
+    SetHeader(Box<Header>, Reply<()>),
     Close(Reply<()>),
 }
 
@@ -241,8 +243,31 @@ impl Owner {
             Command::Delete { id, preview, reply } => {
                 let _ = reply.send(self.delete(&id, preview));
             }
+            Command::SetHeader(header, reply) => {
+                let _ = reply.send(self.set_header(*header));
+            }
             Command::DraftWaiting | Command::Close(_) => {}
         }
+    }
+
+    fn set_header(&mut self, header: Header) -> Result<(), SessionError> {
+        self.flush()?;
+        let Backend::File(file, _) = &mut self.backend else {
+            return Err(SessionError::NotStored);
+        };
+        let (length, path) = (file.length(), file.path().to_owned());
+        let mut line = Vec::new();
+        jsonl::encode(&header, &mut line)?;
+        let reader = self.index.read(|tree| tree.entry_reader().clone());
+        let rest = reader.after_header();
+        let rest = rest.map_err(|error| SessionError::io("read", &path, error))?;
+        file.replace(|mut copy| {
+            copy.write_all(&line)?;
+            reader.copy(rest..length, copy)
+        })?;
+        self.read_file()?;
+        self.name_at = 0;
+        Ok(())
     }
 
     fn delete(&mut self, id: &str, preview: bool) -> Result<Deleted, SessionError> {
@@ -475,7 +500,8 @@ fn tell_first(commands: &Receiver<Command>, error: SessionError) {
             Command::Flush(reply)
             | Command::Sync(reply)
             | Command::FlushDraft(reply)
-            | Command::ClearDraft(_, reply) => drop(reply.send(Err(error))),
+            | Command::ClearDraft(_, reply)
+            | Command::SetHeader(_, reply) => drop(reply.send(Err(error))),
             // Closing an unreadable session succeeds.
             Command::Close(reply) => drop(reply.send(Ok(()))),
             Command::DraftWaiting => continue,

@@ -259,6 +259,15 @@ impl SessionStore {
             .await
     }
 
+    /// Writes the file again with this header.
+    ///
+    /// # Errors
+    /// The file cannot be written; then it is unchanged.
+    pub(super) async fn set_header(&self, header: Header) -> Result<(), SessionError> {
+        self.ask(|reply| Command::SetHeader(Box::new(header), reply))
+            .await
+    }
+
     /// Writes the file now, even without a conversation.
     pub async fn flush(&self) -> Result<(), SessionError> {
         self.ask(Command::Flush).await

@@ -102,6 +102,13 @@ pub(in crate::cli) fn run(
                 for line in imported.described() {
                     writeln!(out, "{line}")?;
                 }
+                if !Path::new(&imported.cwd).is_dir() {
+                    let (ran_in, id) = (text::single_line(&imported.cwd), &imported.id);
+                    writeln!(
+                        out,
+                        "it ran in `{ran_in}`, which does not exist here: `osier --resume {id}` continues it"
+                    )?;
+                }
             }
             Err(error) => exit = report_error(&error, error.hint()),
         }

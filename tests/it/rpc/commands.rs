@@ -576,6 +576,8 @@ fn keep_sessions(wire: &mut RpcProcess) {
     assert_eq!(fresh["session"]["resumed"], false);
     let back = wire.call("switch_session", json!({"target": id}));
     assert_eq!(back["session"]["path"], *path);
+    let here = wire.call("continue_here", json!({}));
+    assert_eq!(here["session"]["path"], *path);
     let refused = wire.refused("switch_session", json!({"target": "ffffffff"}));
     assert!(refused.contains("ffffffff"), "{refused}");
     let listed = wire.call("list_sessions", json!({"all": false}));

@@ -5,6 +5,7 @@ mod changed_files;
 mod client;
 mod commands;
 mod disconnect;
+mod elsewhere;
 mod invalid_lines;
 mod process;
 mod questions;

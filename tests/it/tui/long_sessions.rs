@@ -20,7 +20,16 @@ struct Stored {
 fn stored(shape: &Shape) -> Stored {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.jsonl");
-    write(&path, shape).unwrap();
+    // Without a directory, it belongs to every one.
+    let cwd = String::new();
+    write(
+        &path,
+        &Shape {
+            cwd,
+            ..shape.clone()
+        },
+    )
+    .unwrap();
     Stored {
         _folder: folder,
         path,

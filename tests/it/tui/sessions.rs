@@ -214,3 +214,62 @@ async fn session_list_covers_all_directories_and_is_sorted() {
     screen.press("esc");
     screen.send("/session").shows("entries, 1 branch, ").await;
 }
+
+/// A screen that opens a session of another machine, and the file of that session.
+async fn foreign_screen() -> (Screen, std::path::PathBuf) {
+    let mut first = Screen::new(80, 24).script(conversation()).start().await;
+    first.send("run it").settled().await;
+    let second = Screen::new(80, 24)
+        .script(conversation())
+        .with_files_of(&first);
+    let work = first.work().to_string_lossy().into_owned();
+    let sessions = first.home().join("sessions");
+    first.close().await;
+    let folder = std::fs::read_dir(&sessions).unwrap().next().unwrap();
+    let files = std::fs::read_dir(folder.unwrap().path()).unwrap();
+    let mut files = files.map(|file| file.unwrap().path());
+    let path = files
+        .find(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+        .unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen(&work, "/gone/work", 1)).unwrap();
+    let target = path.to_string_lossy().into_owned();
+    let mut second = second.session(SessionChoice::Resume(target)).start().await;
+    second.shows("Session of /gone/work (missing)").await;
+    (second, path)
+}
+
+#[tokio::test]
+async fn session_of_another_directory_asks_once_and_continues_here() {
+    let (mut screen, path) = foreign_screen().await;
+    screen.press("enter").hides("Session of /gone/work").await;
+    screen.shows("It failed").await;
+    let again = Screen::new(80, 24)
+        .script(conversation())
+        .session(SessionChoice::Continue)
+        .with_files_of(&screen);
+    screen.close().await;
+    assert!(
+        std::fs::read_to_string(&path).is_ok(),
+        "the folder is the one of the project"
+    );
+    let mut again = again.start().await;
+    again.shows("It failed").await;
+    assert!(!again.screen().contains("Session of"), "{}", again.screen());
+}
+
+#[tokio::test]
+async fn session_of_another_directory_is_forked_or_left() {
+    let (mut screen, path) = foreign_screen().await;
+    let before = std::fs::read_to_string(&path).unwrap();
+    screen.press("down").press("enter").shows("It failed").await;
+    screen.hides("Session of /gone/work").await;
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    screen.close().await;
+    let (mut screen, path) = foreign_screen().await;
+    let before = std::fs::read_to_string(&path).unwrap();
+    screen.press("down").press("down").press("enter");
+    screen.shows("Describe a task").await;
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    screen.close().await;
+}

@@ -9,7 +9,7 @@ use crate::extensions::mcp::{self, FIRST_PROMPT_WAIT};
 use crate::files::checkpoints::finish_interrupted;
 use crate::models::SmallModels;
 use crate::sessions::open_session::OpenSession;
-use crate::sessions::open_session::{OpenError, SessionContext};
+use crate::sessions::open_session::{OpenError, SessionContext, relocate};
 use crate::sessions::session_index::IndexHandle;
 use crate::setup::SessionChoice;
 use futures_util::future::FutureExt as _;
@@ -17,6 +17,7 @@ use osier_agent::Severity;
 use osier_checkpoint::CheckpointStore;
 use osier_protocol::{EntryKind, Event, IndexEvent, IndexOp, Opening, SessionOp, TreeEvent};
 use osier_store::{Findings, SessionError, holder};
+use std::path::Path;
 use std::sync::Arc;
 
 impl Actor {
@@ -33,6 +34,7 @@ impl Actor {
                 self.open((choice, origin), Source::Clear).await;
             }
             SessionOp::ResumeSession { target, opening } => self.resume(target, opening).await,
+            SessionOp::ContinueHere { target } => self.continue_here(target).await,
             SessionOp::ListSessions { all, limit } => {
                 IndexHandle::list((all, limit), &self.setup, &self.emitter);
             }
@@ -94,8 +96,9 @@ impl Actor {
                     self.progress.usage.saw(last);
                 }
                 self.publish(session.opened_event());
-                if let Some(note) = session.moved_note() {
-                    self.emitter.notice(Severity::Warning, note);
+                if let Some(elsewhere) = session.elsewhere() {
+                    let elsewhere = Box::new(elsewhere.clone());
+                    self.publish(Event::SessionElsewhere { elsewhere });
                 }
                 self.safety.permissions.publish_changed(&self.emitter);
                 if !session.indexed {
@@ -248,6 +251,35 @@ impl Actor {
                 let choice = SessionChoice::opening(opening, target);
                 self.open((choice, Origin::Stored), Source::Resume).await;
             }
+        }
+    }
+
+    /// Continues a session, or the open one, in this directory, which its file names from now on.
+    async fn continue_here(&mut self, target: Option<String>) {
+        let open = self
+            .session
+            .as_ref()
+            .and_then(|session| session.store.path());
+        let path = match target {
+            Some(target) => {
+                OpenSession::find(&self.setup, &target).map_err(|error| error.to_string())
+            }
+            None => open
+                .map(Path::to_owned)
+                .ok_or_else(|| "the session is not stored".to_owned()),
+        };
+        let path = match path {
+            Ok(path) => path,
+            Err(error) => return self.notice(Severity::Error, error),
+        };
+        self.close("resume").await;
+        match relocate(&self.setup, &path).await {
+            Ok(path) => {
+                let target = path.to_string_lossy().into_owned();
+                let choice = (SessionChoice::Resume(target), Origin::Stored);
+                self.open(choice, Source::Resume).await;
+            }
+            Err(error) => self.not_opened(&error).await,
         }
     }
 

@@ -17,9 +17,11 @@ use crate::setup::SessionChoice;
 use futures_util::future::FutureExt as _;
 use osier_agent::Severity;
 use osier_extensions::hooks::ModelSwitch;
+use osier_index::{SessionFilter, SessionIndex};
 use osier_llm::catalogue::discovery::DEADLINE;
 use osier_llm::{Model, ProviderEntry, ignored_options, ignores_temperature};
 use osier_protocol::{Event, HookEvent, IndexEvent, ModelOp};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Actor {
@@ -35,6 +37,9 @@ impl Actor {
             ModelOp::SelectModel { reference } => Some(reference.clone()),
             _ => None,
         };
+        if matches!(op, ModelOp::ListModels) {
+            self.read_speeds();
+        }
         let refreshed = self.callback(Self::refreshed);
         let session = self.session.as_ref().map(|session| &session.active);
         let (setup, emitter) = (&mut self.setup, &self.emitter);
@@ -96,6 +101,24 @@ impl Actor {
         let last = self.progress.usage.last_request();
         (from.reference() != to.reference())
             .then(|| model_switch::described((&from, to), requested, is_automatic, last, retention))
+    }
+
+    /// Reads in the background how fast models were, and publishes the list again if that is new.
+    fn read_speeds(&self) {
+        let library = SessionIndex::new(&self.setup.folders.data);
+        let done = self.callback(Self::speeds_read);
+        osier_base::task::spawn_blocking(move || {
+            let costs = library.query(|index| index.costs(&SessionFilter::default()));
+            let costs = costs.unwrap_or_default().into_iter();
+            let speeds = costs.filter_map(|cost| Some((cost.speed()?, cost.model)));
+            done.call(speeds.map(|(speed, model)| (model, speed)).collect());
+        });
+    }
+
+    fn speeds_read(&mut self, speeds: BTreeMap<String, u64>) {
+        if self.selection.models.set_speeds(speeds) {
+            self.selection.publish(&self.emitter);
+        }
     }
 
     /// Asks which of several models a name means, and selects it.

@@ -2,6 +2,7 @@
 
 mod described;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -61,6 +62,8 @@ pub struct Models {
     /// `PROVIDER/ID`s that are first in lists; also the models to cycle through if `cycle` is empty.
     pub(super) favourites: Vec<String>,
     pub(super) cache_retention: CacheRetention,
+    /// Output tokens a second by `PROVIDER/ID`, as far as they are known.
+    pub(super) speeds: BTreeMap<String, u64>,
     /// Whether the user or a setting selected the model. If not, a model of a local server can replace it.
     pub(super) named: bool,
     /// Scripts that the user selected in this process.
@@ -260,6 +263,7 @@ impl Models {
             cycle: cycle.clone(),
             favourites: setup.settings.favourites.clone(),
             cache_retention: setup.settings.cache_retention,
+            speeds: BTreeMap::new(),
             named: false,
             scripts: Vec::new(),
             refused: None,
@@ -370,12 +374,21 @@ impl Models {
         let chosen = self.chosen();
         let named = self.named;
         let served = self.catalogue.take_served();
+        let speeds = std::mem::take(&mut self.speeds);
         *self = fresh;
+        self.speeds = speeds;
         if let Some(models) = served {
             self.catalogue.set_served(models);
         }
         self.chosen = chosen;
         self.named = named;
+    }
+
+    /// Sets how fast models were. Whether that changes anything.
+    pub(crate) fn set_speeds(&mut self, speeds: BTreeMap<String, u64>) -> bool {
+        let is_new = self.speeds != speeds;
+        self.speeds = speeds;
+        is_new
     }
 
     /// Adds newly published models.

@@ -8,6 +8,7 @@ mod length;
 mod listing;
 mod locking;
 mod log;
+mod relocation;
 mod tree;
 
 use std::path::{Path, PathBuf};

@@ -17,7 +17,7 @@ pub(crate) mod tools;
 
 pub(crate) use appearance::{Appearance, ThemeChoice};
 pub(crate) use mcp::Servers;
-pub(crate) use models::Models;
+pub(crate) use models::{Models, switch_costs};
 pub(crate) use permissions::PermissionsDialog;
 pub(crate) use questions::Questions;
 pub(crate) use settings::SettingsEditor;

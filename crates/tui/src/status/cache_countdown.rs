@@ -1,5 +1,6 @@
 //! How long the provider still keeps the conversation in its cache. After that, the next prompt costs more.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use osier_llm::AssistantMessage;
@@ -14,6 +15,8 @@ const MINUTE: i64 = 60_000;
 pub struct CacheCountdown {
     /// Provider and model of the last answer, and its end in milliseconds since the Unix epoch.
     last: Option<(String, String, i64)>,
+    /// The end of the last answer of every model that answered.
+    ends: BTreeMap<(String, String), i64>,
     shown: Option<Left>,
     /// Milliseconds until what is shown changes.
     next: Option<u64>,
@@ -35,7 +38,26 @@ impl CacheCountdown {
 
     pub(crate) fn answered(&mut self, answer: &AssistantMessage) {
         let ended = answer.timestamp.saturating_add_unsigned(answer.duration_ms);
-        self.last = Some((answer.provider.clone(), answer.model.clone(), ended));
+        let (provider, model) = (answer.provider.clone(), answer.model.clone());
+        self.ends.insert((provider.clone(), model.clone()), ended);
+        self.last = Some((provider, model, ended));
+    }
+
+    /// The conversation begins with a summary now: no model has it in its cache.
+    pub(crate) fn compacted(&mut self) {
+        self.ends.clear();
+    }
+
+    /// Whether the provider of `model` still has this conversation, at least up to the model's last answer.
+    pub(crate) fn is_kept_by(&self, model: &ModelInfo, now: i64) -> bool {
+        let ended = self.ends.get(&(model.provider.clone(), model.id.clone()));
+        let lifetime = model
+            .cache_seconds
+            .and_then(|lifetime| i64::try_from(lifetime).ok());
+        let until = ended
+            .zip(lifetime)
+            .map(|(ended, lifetime)| ended.saturating_add(lifetime.saturating_mul(1000)));
+        until.is_some_and(|until| now < until)
     }
 
     /// Follows the clock, `now` in milliseconds since the Unix epoch. `model` gets the next prompt, and `tokens` are in

@@ -1,6 +1,7 @@
 //! `osier sessions list`: lists sessions as a table, as text or as JSON.
 
 use serde::Serialize;
+use std::path::Path;
 
 use super::context::{CommandResult, SessionsContext};
 use super::filter::{FilterArgs, Order};
@@ -61,6 +62,7 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
                 session: row,
                 pinned: marks.has(Mark::Pinned, &row.id),
                 archived: marks.has(Mark::Archived, &row.id),
+                missing: is_missing(row),
             })?;
         }
         return Ok(Exit::Success);
@@ -70,7 +72,8 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
             let title = plain(row.title());
             let title = text::truncate(&title, 80);
             let when = time(row.active);
-            context.print(&format!("{}  {when}  {}  {title}", row.id, plain(&row.cwd)))?;
+            let (cwd, missing) = (plain(&row.cwd), missing_mark(row));
+            context.print(&format!("{}  {when}  {cwd}{missing}  {title}", row.id))?;
         }
         return Ok(Exit::Success);
     };
@@ -78,7 +81,9 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
         context.print(empty_text(&filter, !marks.archived.is_empty()))?;
         return Ok(Exit::Success);
     }
-    for line in table(&listing.rows, &marks, filter.cwd.is_none(), width) {
+    let is_elsewhere = |row: &SessionRow| Some(&row.cwd) != filter.cwd.as_ref() && is_missing(row);
+    let with_directory = filter.cwd.is_none() || listing.rows.iter().any(is_elsewhere);
+    for line in table(&listing.rows, &marks, with_directory, width) {
         context.print(&line)?;
     }
     let more = listing.total - listing.rows.len();
@@ -98,6 +103,21 @@ struct SessionJson<'a> {
     session: &'a SessionRow,
     pinned: bool,
     archived: bool,
+    /// Its directory does not exist here.
+    missing: bool,
+}
+
+fn is_missing(session: &SessionRow) -> bool {
+    !session.cwd.is_empty() && !Path::new(&session.cwd).is_dir()
+}
+
+/// The mark of a directory that does not exist here.
+fn missing_mark(session: &SessionRow) -> &'static str {
+    if is_missing(session) {
+        " (missing)"
+    } else {
+        ""
+    }
 }
 
 /// The text of an empty list.
@@ -148,7 +168,7 @@ fn table(
                 money(session.cost),
             ];
             if with_directory {
-                let directory = directory(&session.cwd);
+                let directory = directory(&session.cwd) + missing_mark(session);
                 row.push(text::truncate_start(&directory, width / 4).into_owned());
             }
             let pinned = marks.has(Mark::Pinned, &session.id);

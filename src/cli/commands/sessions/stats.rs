@@ -41,7 +41,7 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
         cache_read: sum(|cost| cost.cache_read),
         cache_write: sum(|cost| cost.cache_write),
         cost: costs.iter().map(|cost| cost.cost).sum(),
-        model: String::new(),
+        ..ModelCost::default()
     };
     rows.push(row(&counted(total, "session", "sessions"), &all));
     let headers = ["CALLS", "INPUT", "OUTPUT", "CACHED", "COST", "MODEL"];

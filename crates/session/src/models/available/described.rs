@@ -47,6 +47,7 @@ impl Models {
             cache_seconds: self.cache_seconds(model),
             in_cycle: false,
             favourite: self.favourites.contains(&model.reference()),
+            speed: self.speeds.get(&model.reference()).copied(),
         }
     }
 

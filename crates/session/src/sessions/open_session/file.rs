@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::setup::{SessionChoice, SessionSetup};
 use osier_protocol::Header;
-use osier_store::{Ending, SessionDirectory, SessionError, SessionStore, fork, take_over};
+use osier_store::{
+    Ending, SessionDirectory, SessionError, SessionStore, SessionSummary, fork, take_over,
+};
 
 /// Why a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +38,8 @@ pub(super) struct Opened {
     pub(super) ending: Option<Ending>,
     /// Another process stopped a run to hand the session over.
     pub(super) has_stopped_run: bool,
+    /// A session that may be the one that `Continue` did not find.
+    pub(super) orphan: Option<SessionSummary>,
 }
 
 impl Opened {
@@ -51,6 +55,7 @@ impl Opened {
             store,
             ending: None,
             has_stopped_run: false,
+            orphan: None,
         }
     }
 }
@@ -79,13 +84,20 @@ pub(super) fn open_file(
         Ok(Opened::new(store, ending))
     };
     let mut has_stopped_run = false;
+    let mut orphan = None;
     let path = match choice {
         SessionChoice::New => None,
         SessionChoice::Unstored => {
             let store = SessionStore::in_memory(Header::new(cwd), &[])?;
             return Ok(Opened::empty(store));
         }
-        SessionChoice::Continue => directory.latest(cwd)?.map(|summary| summary.path),
+        SessionChoice::Continue => {
+            let latest = directory.latest(cwd)?;
+            if latest.is_none() {
+                orphan = directory.orphan(cwd)?;
+            }
+            latest.map(|summary| summary.path)
+        }
         SessionChoice::Resume(target) => Some(directory.find(&target)?),
         SessionChoice::TakeOver(target, how) => {
             let path = match target {
@@ -119,7 +131,10 @@ pub(super) fn open_file(
     }
     let header = Header::new(cwd);
     let path = directory.path_for(&header);
-    Ok(Opened::empty(SessionStore::create(path, header)?))
+    Ok(Opened {
+        orphan,
+        ..Opened::empty(SessionStore::create(path, header)?)
+    })
 }
 
 /// Copies the branch up to `leaf` to a new session that names its parent; its files are those at the entry `files`.
@@ -136,4 +151,10 @@ pub(crate) fn copy(
     let tree = source.index().read(Clone::clone);
     fork(&tree, (leaf, files), path.clone(), &header)?;
     Ok(path)
+}
+
+/// Lets the session at `path` continue in the directory of `setup`. Returns its file.
+pub(crate) async fn relocate(setup: &SessionSetup, path: &Path) -> Result<PathBuf, OpenError> {
+    let directory = directory(setup).map_err(OpenError::Tools)?;
+    Ok(directory.relocate(path, &setup.cwd).await?)
 }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 pub(crate) use self::context::SessionContext;
-pub(crate) use self::file::{OpenError, copy, directory};
+pub(crate) use self::file::{OpenError, copy, directory, relocate};
 use self::file::{Opened, open_file};
 use self::following::Following;
 use self::listeners::{Listeners, listeners};
@@ -46,11 +46,14 @@ use osier_agent::{
 };
 use osier_llm::{StopReason, ThinkingLevel};
 use osier_mcp::{ElicitationRules, Mcp, Sampler};
-use osier_protocol::{EntryKind, Event, SessionContents, SessionInfo, StoredMessage};
+use osier_protocol::{
+    EntryKind, Event, SessionContents, SessionElsewhere, SessionInfo, StoredMessage,
+};
 use osier_store::recorder::StoredHistory;
 use osier_store::writer::Writer;
 use osier_store::{
-    Ending, EntryIndex, Findings, HandoverSocket, SessionDirectory, SessionStore, State,
+    Ending, EntryIndex, Findings, HandoverSocket, SessionDirectory, SessionStore, SessionSummary,
+    State,
 };
 use osier_tools::{BUILT_IN, TOOL_SEARCH, UnknownTool, Workspace};
 
@@ -83,6 +86,7 @@ pub(crate) struct OpenSession {
     /// The messages of `SessionOpened`.
     messages: Vec<StoredMessage>,
     at_start: bool,
+    elsewhere: Option<SessionElsewhere>,
     /// Waits for another process that takes the session over.
     handover: Option<AbortOnDropHandle<()>>,
 }
@@ -107,8 +111,10 @@ impl OpenSession {
             store,
             ending,
             has_stopped_run,
+            orphan,
         } = open_store(setup, choice).await?;
         let info = describe(setup, &store, ending.as_ref()).await?;
+        let elsewhere = elsewhere(&store, &info, orphan.as_ref());
         let history = ending.as_ref().map(|ending| history(&store, ending));
         let (messages, at_start, state) = restored(ending);
         let (first, unstored) = adopt(setup, models, &state, &origin);
@@ -180,6 +186,7 @@ impl OpenSession {
             budget,
             messages,
             at_start,
+            elsewhere,
             handover: None,
         })
     }
@@ -233,15 +240,9 @@ impl OpenSession {
         }
     }
 
-    /// Says that the session ran in a directory that is no longer at its path.
-    pub(crate) fn moved_note(&self) -> Option<String> {
-        let (before, now) = (&self.active.store.header().cwd, &self.info.cwd);
-        let is_elsewhere = self.info.resumed && before != now && !Path::new(before).is_dir();
-        is_elsewhere.then(|| {
-            format!(
-                "the session ran in `{before}`, which was moved or removed: it continues in `{now}`"
-            )
-        })
+    /// The session of another directory that is open here, or could be.
+    pub(crate) fn elsewhere(&self) -> Option<&SessionElsewhere> {
+        self.elsewhere.as_ref()
     }
 
     /// The events for an event of the agent.
@@ -473,6 +474,27 @@ async fn describe(
             .map(|findings| contents(store.index(), findings)),
         recovered_draft: findings.is_some_and(|findings| findings.recovered_draft.is_some()),
     })
+}
+
+/// The open session if it ran in another directory, or one to open instead.
+fn elsewhere(
+    store: &SessionStore,
+    info: &SessionInfo,
+    orphan: Option<&SessionSummary>,
+) -> Option<SessionElsewhere> {
+    let here = &info.cwd;
+    if let Some(orphan) = orphan {
+        let directories = (&*orphan.cwd, &**here);
+        let elsewhere = SessionElsewhere::new(&orphan.id, &orphan.path, directories, false);
+        return Some(elsewhere);
+    }
+    let ran_in = &*store.header().cwd;
+    let path = store.path().filter(|_| info.resumed && !info.read_only)?;
+    let real = |path: &str| std::fs::canonicalize(path).ok();
+    let is_here = ran_in.is_empty()
+        || ran_in == here
+        || real(ran_in).is_some_and(|ran| Some(ran) == real(here));
+    (!is_here).then(|| SessionElsewhere::new(store.id(), path, (ran_in, here), true))
 }
 
 /// Whether the run of the last message did not come to its end.

@@ -124,7 +124,7 @@ impl Transcript {
     }
 
     /// Marks a switch of the model. Switches without an answer between them are one.
-    pub(crate) fn model_switched(&mut self, before: &ModelInfo, model: &ModelInfo) {
+    pub(crate) fn model_switched(&mut self, before: &ModelInfo, model: &ModelInfo, costs: &str) {
         let mut from = before.reference();
         if self.is_empty() || from == model.reference() {
             return;
@@ -140,7 +140,10 @@ impl Transcript {
             self.remove(self.near.cells.len() - 1);
         }
         if from != model.reference() {
-            let text = format!("{SWITCHED}{from} to {}", model.reference());
+            let mut text = format!("{SWITCHED}{from} to {}", model.reference());
+            if !costs.is_empty() {
+                text = format!("{text}; {costs}");
+            }
             self.notice(Severity::Info, &text);
         }
     }

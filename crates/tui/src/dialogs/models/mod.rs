@@ -11,7 +11,7 @@ use crate::drawing::{Overlays, Picker, overlays};
 use crate::input::Editor;
 use crate::status::Footer;
 use order::Order;
-use osier_base::sort;
+use osier_base::{clock, sort};
 use osier_protocol::{KeyState, ModelInfo, Op};
 use picker::Lane;
 
@@ -24,6 +24,13 @@ pub(crate) struct Models {
     order: Rc<Cell<Order>>,
     /// The models that are marked to run side by side.
     marked: Rc<RefCell<Vec<String>>>,
+}
+
+/// The costs and losses of the conversation so far with `model`, for a notice.
+pub(crate) fn switch_costs(model: &ModelInfo, now: &Footer) -> String {
+    let costs = picker::costs(model, now, clock::now_ms());
+    let texts: Vec<String> = costs.into_iter().map(|(text, _)| text).collect();
+    texts.join("; ")
 }
 
 /// Favourites, then models with a key, then models that need no key, then scripted models, then the others.

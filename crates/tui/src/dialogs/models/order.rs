@@ -13,6 +13,7 @@ pub(super) enum Order {
     Usual,
     Price,
     Window,
+    Speed,
     Name,
 }
 
@@ -21,7 +22,8 @@ impl Order {
         match self {
             Self::Usual => Self::Price,
             Self::Price => Self::Window,
-            Self::Window => Self::Name,
+            Self::Window => Self::Speed,
+            Self::Speed => Self::Name,
             Self::Name => Self::Usual,
         }
     }
@@ -32,6 +34,7 @@ impl Order {
             Self::Usual => "Models",
             Self::Price => "Models, cheapest first",
             Self::Window => "Models, largest context first",
+            Self::Speed => "Models, fastest first",
             Self::Name => "Models by name",
         }
     }
@@ -48,6 +51,7 @@ impl Order {
                 price(one).total_cmp(&price(other))
             }),
             Self::Window => sort::by_key(models, |model| Reverse(model.context_window)),
+            Self::Speed => sort::by_key(models, |model| Reverse(model.speed)),
             Self::Name => models.sort_by_key(|model| model.name.to_lowercase()),
         }
     }
@@ -76,6 +80,7 @@ mod tests {
             cache_seconds: None,
             in_cycle: false,
             favourite: false,
+            speed: (id == "cheap").then_some(50),
         };
         let models = [
             model("large", 3.0, 1_000_000, KeyState::Present),
@@ -90,10 +95,11 @@ mod tests {
             order.sort(&mut models);
             models.into_iter().map(|model| model.id).collect::<Vec<_>>()
         });
-        let ordered: Vec<Vec<String>> = ordered.take(4).collect();
+        let ordered: Vec<Vec<String>> = ordered.take(5).collect();
         assert_eq!(ordered[0], ["local", "cheap", "large", "unpriced"]);
         assert_eq!(ordered[1], ["large", "cheap", "local", "unpriced"]);
-        assert_eq!(ordered[2], ["cheap", "large", "local", "unpriced"]);
-        assert_eq!(ordered[3], ["large", "unpriced", "cheap", "local"]);
+        assert_eq!(ordered[2], ["cheap", "large", "unpriced", "local"]);
+        assert_eq!(ordered[3], ["cheap", "large", "local", "unpriced"]);
+        assert_eq!(ordered[4], ["large", "unpriced", "cheap", "local"]);
     }
 }

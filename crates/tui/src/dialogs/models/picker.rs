@@ -8,7 +8,7 @@ use super::order::Order;
 use crate::actions::{Action, Command, Effect, Toast};
 use crate::drawing::{Choice, Picker};
 use crate::status::{Footer, footer::tokens};
-use osier_base::text;
+use osier_base::{clock, text};
 use osier_llm::Modality;
 use osier_protocol::{KeyState, ModelInfo, Op, TreeOp};
 use osier_term::{Cell, Column, Columns, Face, Item, Row, Token};
@@ -27,6 +27,7 @@ const COLUMNS: Columns = Columns {
         Column::numbers("$ in", 2),
         Column::numbers("$ out", 2),
         Column::numbers("context", 1),
+        Column::numbers("tok/s", 4),
     ],
 };
 
@@ -207,11 +208,12 @@ fn numbers(model: &ModelInfo) -> Vec<(&'static str, f64)> {
     let prices = [("price", price.input), ("output", price.output)];
     let prices = prices.into_iter().filter(|_| is_known);
     let window = ("window", model.context_window as f64);
-    prices.chain([window]).collect()
+    let speed = model.speed.map(|speed| ("speed", speed as f64));
+    prices.chain([window]).chain(speed).collect()
 }
 
 /// One for each column. Missing abilities are blank, so that the others stand out.
-fn details(model: &ModelInfo) -> [Cell; 6] {
+fn details(model: &ModelInfo) -> [Cell; 7] {
     let key = match model.key {
         KeyState::Present => Cell::new("✓", Token::Success),
         KeyState::NotNeeded => "free".into(),
@@ -233,6 +235,11 @@ fn details(model: &ModelInfo) -> [Cell; 6] {
         price(model.price.input).into(),
         price(model.price.output).into(),
         tokens(model.context_window).into(),
+        model
+            .speed
+            .map(|speed| speed.to_string())
+            .unwrap_or_default()
+            .into(),
     ]
 }
 
@@ -284,6 +291,9 @@ fn preview(model: &ModelInfo, now: &Footer) -> Vec<Row> {
             format!("${}, ${}", price.cache_read, price.cache_write),
         );
     }
+    if let Some(speed) = model.speed {
+        fact("speed", format!("{speed} tokens a second in your sessions"));
+    }
     if model.thinking_levels.len() > 1 {
         let levels = model.thinking_levels.iter().map(|level| level.name());
         fact("thinking", levels.collect::<Vec<_>>().join(" "));
@@ -316,24 +326,37 @@ fn consequences(model: &ModelInfo, now: &Footer) -> Vec<(String, Token)> {
         lines.push(("no conversation to carry over yet".to_owned(), Token::Text));
         return lines;
     }
-    let room = model
-        .context_window
-        .saturating_sub(model.max_tokens.min(model.context_window / 4));
-    if used > room {
+    if used <= room(model) {
+        let percent = used * 100 / model.context_window.max(1);
+        let text = format!("context of {} fits: {percent}%", tokens(used));
+        lines.push((text, Token::Success));
+    }
+    lines.extend(costs(model, now, clock::now_ms()));
+    lines
+}
+
+/// The tokens of a prompt that `model` accepts.
+fn room(model: &ModelInfo) -> u64 {
+    let output = model.max_tokens.min(model.context_window / 4);
+    model.context_window.saturating_sub(output)
+}
+
+/// The costs and losses of the conversation so far with `model`, a line each. `time` is in milliseconds since the Unix epoch.
+pub(super) fn costs(model: &ModelInfo, now: &Footer, time: i64) -> Vec<(String, Token)> {
+    let mut lines = Vec::new();
+    let used = now.context_tokens;
+    if used > room(model) {
         let text = format!("context of {} does not fit: compacted first", tokens(used));
         lines.push((text, Token::Warning));
-    } else {
-        let percent = used * 100 / model.context_window.max(1);
-        lines.push((
-            format!("context of {} fits: {percent}%", tokens(used)),
-            Token::Success,
-        ));
-    }
-    let price = model.price.of_prompt(used);
-    let cold = price.input.max(price.cache_write) * used as f64 / 1e6;
-    if cold > 0.0 {
-        let text = format!("no cache yet: the next request costs about ${cold:.2} more");
-        lines.push((text, Token::Text));
+    } else if used > 0 && !now.cache.is_kept_by(model, time) {
+        let price = model.price.of_prompt(used);
+        let cold = price.input.max(price.cache_write) * used as f64 / 1e6;
+        // Less than a cent is not worth a line.
+        if cold >= 0.005 {
+            let used = tokens(used);
+            let text = format!("{used} tokens are sent again without cache: about ${cold:.2}");
+            lines.push((text, Token::Text));
+        }
     }
     if now.carried.thinking {
         lines.push((
@@ -354,8 +377,7 @@ fn consequences(model: &ModelInfo, now: &Footer) -> Vec<(String, Token)> {
 mod tests {
     use super::*;
     use crate::status::footer::Carried;
-    use osier_llm::Price;
-    use osier_llm::ThinkingLevel;
+    use osier_llm::{AssistantMessage, Price, ThinkingLevel};
 
     fn model(id: &str, window: u64) -> ModelInfo {
         ModelInfo {
@@ -376,6 +398,7 @@ mod tests {
             cache_seconds: None,
             in_cycle: false,
             favourite: false,
+            speed: None,
         }
     }
 
@@ -403,7 +426,7 @@ mod tests {
             [
                 "no thinking level high: uses the nearest",
                 "context of 100k fits: 78%",
-                "no cache yet: the next request costs about $0.38 more",
+                "100k tokens are sent again without cache: about $0.38",
                 "earlier thinking is sent as text, without encrypted thinking",
                 "images are sent as notes: the model accepts text only",
             ]
@@ -424,9 +447,32 @@ mod tests {
             lines,
             [
                 "context of 100k fits: 78%",
-                "no cache yet: the next request costs about $0.38 more",
+                "100k tokens are sent again without cache: about $0.38",
             ]
         );
+    }
+
+    #[test]
+    fn a_model_that_still_has_the_conversation_in_its_cache_costs_nothing_more() {
+        let other = ModelInfo {
+            cache_seconds: Some(300),
+            ..model("other", 128_000)
+        };
+        let mut now = Footer {
+            model: Some(model("now", 200_000)),
+            context_tokens: 100_000,
+            ..Footer::default()
+        };
+        for id in ["other", "now"] {
+            now.cache.answered(&AssistantMessage {
+                provider: "a".to_owned(),
+                model: id.to_owned(),
+                timestamp: 1_000,
+                ..AssistantMessage::default()
+            });
+        }
+        let count = |time| costs(&other, &now, time).len();
+        assert_eq!((count(300_999), count(301_000)), (0, 1));
     }
 
     #[test]
@@ -448,11 +494,12 @@ mod tests {
             cache_seconds: None,
             in_cycle: true,
             favourite: false,
+            speed: None,
         };
         let item = model.row();
         assert_eq!((item.label.as_str(), item.dimmed), ("a/m ·", true));
         let told = |model: &ModelInfo| details(model).map(|cell| cell.text);
-        assert_eq!(told(&model), ["no key", "✓", "✓", "3", "15", "200k"]);
+        assert_eq!(told(&model), ["no key", "✓", "✓", "3", "15", "200k", "85"]);
         for (price, expected) in [
             (0.0, "0"),
             (0.137_5, "0.138"),
@@ -469,9 +516,10 @@ mod tests {
             input: vec![Modality::Text],
             price: Price::default(),
             key: KeyState::NotNeeded,
+            speed: None,
             ..model
         };
-        assert_eq!(told(&local), ["free", "", "", "", "", "200k"]);
+        assert_eq!(told(&local), ["free", "", "", "", "", "200k", ""]);
         let free = [("price", 0.0), ("output", 0.0), ("window", 200_000.0)];
         assert_eq!(numbers(&local), free);
         let unpriced = ModelInfo {

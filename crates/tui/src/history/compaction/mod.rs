@@ -76,6 +76,7 @@ fn show_outcome(
             ..
         } => {
             footer.context_tokens = *tokens_after;
+            footer.cache.compacted();
             let text = format!(
                 "compacted about {tokens_before} tokens to {tokens_after}; the earlier messages stay in the tree"
             );

@@ -1,6 +1,7 @@
 //! The stored sessions: search by name or text, preview, rename, delete and
 //! restore. The session searches; the view has one page of the results.
 
+mod elsewhere;
 mod in_use;
 mod rows;
 mod view;
@@ -13,8 +14,8 @@ use crate::drawing::Overlays;
 use osier_agent::Severity;
 use osier_base::{path, text};
 use osier_protocol::{
-    Description, Event, IndexEvent, IndexOp, Mark, Op, SessionContents, SessionHolder, SessionInfo,
-    SessionSummary,
+    Description, Event, IndexEvent, IndexOp, Mark, Op, SessionContents, SessionElsewhere,
+    SessionHolder, SessionInfo, SessionSummary,
 };
 use view::{Found, ID, SessionsView};
 
@@ -96,6 +97,11 @@ impl Sessions {
 /// Asks what to do with a session that is open elsewhere.
 pub(crate) fn offer_in_use(target: &str, holder: Option<&SessionHolder>, overlays: &mut Overlays) {
     overlays.push(in_use::ID, in_use::picker(target, holder));
+}
+
+/// Asks once what to do with a session of another directory.
+pub(crate) fn offer_elsewhere(elsewhere: &SessionElsewhere, overlays: &mut Overlays) {
+    overlays.push(elsewhere::ID, elsewhere::picker(elsewhere));
 }
 
 /// The requests of the open list to the host.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::App;
 use crate::actions::{Command, Effect, Toast};
 use crate::conversation::{jobs, terminals, usage};
-use crate::dialogs::{about, accounts, hooks, project_map, skills};
+use crate::dialogs::{about, accounts, hooks, project_map, skills, switch_costs};
 use crate::history::{
     TreeContext, checkpoints, compaction, context, fan, sessions, transfer, tree,
 };
@@ -64,6 +64,9 @@ impl App {
                 let is_new_tab = self.session.id.is_empty() && self.tabs.is_several();
                 self.sessions.on_failed(event, is_new_tab, outbox);
             }
+            Event::SessionElsewhere { elsewhere } => {
+                sessions::offer_elsewhere(elsewhere, overlays);
+            }
             Event::Sessions { sessions, .. } => self.sessions.set_recent(sessions, &self.session),
             Event::SessionRenamed { name } => {
                 self.session.name.clone_from(name);
@@ -75,7 +78,8 @@ impl App {
             }
             Event::ModelSelected { model, level, role } => {
                 if let Some(before) = &self.footer.model {
-                    self.transcript.model_switched(before, model);
+                    let costs = switch_costs(model, &self.footer);
+                    self.transcript.model_switched(before, model, &costs);
                 }
                 self.footer.model = Some((**model).clone());
                 self.footer.role = role.map(|role| (role, *level));
