@@ -500,7 +500,7 @@ const OTHER_MEANINGS: &[(&str, &str, &str)] = &[
         "an action of `bash`",
     ),
     (
-        "crates/permissions/src/known/mod.rs",
+        "crates/permissions/src/known/reader.rs",
         "write",
         "a function of queries",
     ),
