@@ -28,8 +28,8 @@ pub(super) struct Index {
 pub(super) fn read(path: &Path, hash: usize) -> Option<Index> {
     // No program can set the time of the last change of an inode, which a new file has as well.
     type State = (u64, i64, i64, u64);
-    static SEEN: LazyLock<Mutex<HashMap<PathBuf, (State, Option<Index>)>>> =
-        LazyLock::new(Mutex::default);
+    type Seen = HashMap<PathBuf, (State, Option<Index>)>;
+    static SEEN: LazyLock<Mutex<Seen>> = LazyLock::new(Mutex::default);
     let Ok(data) = path.metadata() else {
         return Some(Index::default());
     };
