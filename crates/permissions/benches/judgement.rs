@@ -50,7 +50,7 @@ fn main() {
     let judge = |line: &str| {
         let arguments = json!({"command": line});
         let start = Instant::now();
-        let verdict = permissions.decide("bash", &arguments, None, false);
+        let verdict = permissions.decide(osier_tools::BASH, &arguments, None, false);
         let took = start.elapsed();
         std::hint::black_box(verdict);
         took

@@ -40,7 +40,7 @@ pub(super) fn foreign(folder: &Path, cwd: &Path) -> Option<String> {
     ))
 }
 
-/// What is known about folders, during one judgement.
+/// The answers about folders, during one judgement.
 #[derive(Debug, Default)]
 pub(super) struct Seen(HashMap<PathBuf, Option<String>>);
 

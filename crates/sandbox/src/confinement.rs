@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::HELPER;
 use super::backend::{Backend, SandboxError};
 use super::bubblewrap::Layout;
-use super::denied::{Denial, Denied, Limit, base_of, is_one_of_many};
+use super::denied::{Denial, Denied};
 #[cfg(target_os = "linux")]
 use super::mounts::Source;
 use super::network::{Asker, Proxies};
@@ -126,38 +126,6 @@ impl Confinement {
         if requested.denied.list != denied {
             requested.denied = Denied::of(denied);
         }
-    }
-
-    /// Why commands can use what `denial` denies. `None` if they cannot, or if the backend was not detected yet.
-    pub fn limit(&self, denial: &Denial) -> Option<Limit> {
-        let requested = self.requested.lock().clone();
-        if requested.effective() == SandboxMode::Off {
-            return Some(Limit::NoSandbox);
-        }
-        if let Denial::Program(name) = denial
-            && is_one_of_many(name)
-        {
-            return Some(Limit::ManyPrograms);
-        }
-        let backend = self.backend.get()?.as_ref().ok()?;
-        let places = match (backend, denial) {
-            (Backend::Bubblewrap(_), _) | (_, Denial::Connecting(_)) => return None,
-            (_, Denial::Writing(path)) | (Backend::Landlock(_), Denial::Reading(path)) => {
-                vec![base_of(path).0]
-            }
-            (Backend::Landlock(_), Denial::Program(_)) => {
-                let files = Denied::of(vec![denial.clone()]).files(&self.cwd);
-                files.unwrap_or_default().programs
-            }
-            (Backend::SandboxExec, _) => return Some(Limit::NeedsBubblewrap),
-        };
-        let writable = real(&self.writable(&requested, &self.temporary().ok()?));
-        let is_open = |place: &PathBuf| {
-            let place = place.canonicalize().unwrap_or_else(|_| place.clone());
-            let mut folders = writable.iter();
-            folders.any(|folder| place.starts_with(folder) || folder.starts_with(&place))
-        };
-        places.iter().any(is_open).then_some(Limit::NeedsBubblewrap)
     }
 
     pub fn set_plan(&self, plan: bool) {
@@ -424,10 +392,4 @@ fn sandbox_exec(spec: &Spec, invocation: Invocation) -> Invocation {
 #[cfg(not(target_os = "macos"))]
 fn sandbox_exec(_spec: &Spec, invocation: Invocation) -> Invocation {
     invocation
-}
-
-/// The paths that exist, without symbolic links.
-fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let real = paths.iter().filter_map(|path| path.canonicalize().ok());
-    real.collect()
 }

@@ -28,7 +28,7 @@ pub(super) struct Protected {
     tree: Tree<Folder>,
 }
 
-/// The protected files and directories that a search has found.
+/// The protected files in the directories below one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
     /// The canonical paths of the protected files that exist.
@@ -69,7 +69,7 @@ impl Contents for Folder {
 }
 
 impl Protected {
-    /// The files below `root`. Looks at every directory, so a command asks once.
+    /// The files below `root`. Every directory is compared, so a command asks once.
     ///
     /// # Errors
     /// There are too many to protect all.

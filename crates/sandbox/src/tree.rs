@@ -24,7 +24,7 @@ pub(super) trait Contents: Clone {
 /// The directories below one. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Tree<C> {
-    folders: Arc<Mutex<HashMap<PathBuf, Folder<C>>>>,
+    root: Arc<Mutex<Option<Folder<C>>>>,
     max_entries: usize,
 }
 
@@ -34,11 +34,12 @@ pub(super) struct TooLarge;
 
 #[derive(Debug, Clone)]
 struct Folder<C> {
+    path: PathBuf,
     /// When its entries last changed, since 1970. Unlike the time of modification, a command cannot set it. `None` if a
     /// later change could have the same time.
     changed: Option<Duration>,
     entries: usize,
-    below: Vec<PathBuf>,
+    below: Vec<Self>,
     contents: C,
 }
 
@@ -51,7 +52,7 @@ impl<C> Default for Tree<C> {
 impl<C> Tree<C> {
     pub(super) fn limited(max_entries: usize) -> Self {
         Self {
-            folders: Arc::default(),
+            root: Arc::default(),
             max_entries,
         }
     }
@@ -69,64 +70,74 @@ impl<C: Contents> Tree<C> {
         empty: &C,
         mut with: impl FnMut(&C),
     ) -> Result<(), TooLarge> {
-        let mut known = self.folders.lock();
+        let mut known = self.root.lock();
+        if known.as_ref().is_some_and(|known| known.path != root) {
+            *known = None;
+        }
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let top = known.get_or_insert_with(|| Folder::new(root.to_owned(), empty));
         let mut entries = 0;
-        let mut current = HashMap::with_capacity(known.len());
-        let mut level = vec![root.to_owned()];
-        let mut is_complete = true;
-        while !level.is_empty() && is_complete {
+        let mut level = vec![top];
+        while !level.is_empty() {
             let mut next = Vec::new();
-            for path in level {
-                let left = self.max_entries.saturating_sub(entries);
-                let folder = Folder::read(&path, known.remove(&path), empty, left);
+            for folder in level {
+                folder.update(empty, now, self.max_entries.saturating_sub(entries));
                 entries += folder.entries;
-                next.extend(folder.below.iter().cloned());
                 with(&folder.contents);
-                current.insert(path, folder);
-                is_complete = entries <= self.max_entries;
-                if !is_complete {
-                    break;
+                if entries > self.max_entries {
+                    return Err(TooLarge);
                 }
+                next.extend(folder.below.iter_mut());
             }
             level = next;
         }
-        *known = current;
-        if is_complete { Ok(()) } else { Err(TooLarge) }
+        Ok(())
     }
 }
 
 impl<C: Contents> Folder<C> {
-    /// Reads one entry more than `left` at most.
-    fn read(path: &Path, known: Option<Self>, empty: &C, left: usize) -> Self {
-        let changed = time_of_change(path);
-        if let Some(known) = known
-            && changed.is_some()
-            && known.changed == changed
-        {
-            return known;
-        }
-        let mut folder = Self {
-            changed,
+    fn new(path: PathBuf, empty: &C) -> Self {
+        Self {
+            path,
+            changed: None,
             entries: 0,
             below: Vec::new(),
             contents: empty.clone(),
-        };
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        }
+    }
+
+    /// Reads the directory again if it has changed, and one entry more than `left` at most.
+    fn update(&mut self, empty: &C, now: Duration, left: usize) {
+        let changed = time_of_change(&self.path, now);
+        if changed.is_some() && self.changed == changed {
+            return;
+        }
+        let known = std::mem::take(&mut self.below).into_iter();
+        let mut known: HashMap<PathBuf, Self> =
+            known.map(|folder| (folder.path.clone(), folder)).collect();
+        self.changed = changed;
+        self.entries = 0;
+        self.contents = empty.clone();
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         for entry in entries.take(left + 1) {
-            folder.entries += 1;
-            if folder.contents.add(&entry) && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                folder.below.push(entry.path());
+            self.entries += 1;
+            if self.entries > left {
+                self.changed = None;
+            }
+            if self.contents.add(&entry) && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let path = entry.path();
+                let folder = known.remove(&path);
+                self.below
+                    .push(folder.unwrap_or_else(|| Self::new(path, empty)));
             }
         }
-        folder
     }
 }
 
 /// `None` for a time of just now, because file systems count in steps.
-fn time_of_change(path: &Path) -> Option<Duration> {
+fn time_of_change(path: &Path, now: Duration) -> Option<Duration> {
     let data = fs::symlink_metadata(path).ok()?;
     let seconds = Duration::from_secs(data.ctime().try_into().ok()?);
     let changed = seconds + Duration::from_nanos(data.ctime_nsec().try_into().ok()?);
-    let now = SystemTime::UNIX_EPOCH.elapsed().ok()?;
     (changed + STEP < now).then_some(changed)
 }

@@ -564,14 +564,15 @@ fn is_allowed(permissions: &Permissions, line: &str) -> bool {
     permissions.decide("bash", &arguments, None, false) == Verdict::Allow
 }
 
-/// Runs the lines of `count` generated ones that need no permission. Returns how many these are, and what they must not do.
-fn run_harmless(seed: u64, count: usize) -> (usize, Vec<String>) {
+/// Runs the lines of `count` generated ones that need no permission with the rules `allow`. Returns how many these are, and what they
+/// must not do.
+fn run_harmless(seed: u64, count: usize, allow: &[String]) -> (usize, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
     let root = project(&folder);
     let mut random = Random(0x9E37_79B9_u64.wrapping_mul(seed));
     let lines = (0..count).map(|_| random.line());
-    let permissions = permissions(&root, &[]);
+    let permissions = permissions(&root, allow);
     let lines: Vec<String> = lines
         .filter(|line| is_allowed(&permissions, line))
         .collect();
@@ -605,7 +606,7 @@ fn harmless_lines_run_write_and_connect_nothing() {
         let parts: Vec<_> = (0..threads)
             .map(|part| {
                 let seed = seed * 1000 + part as u64;
-                scope.spawn(move || run_harmless(seed, count.div_ceil(threads)))
+                scope.spawn(move || run_harmless(seed, count.div_ceil(threads), &[]))
             })
             .collect();
         let parts = parts.into_iter().map(|part| part.join().unwrap());
@@ -650,6 +651,17 @@ fn calls_that_the_table_does_not_allow_are_recorded() {
         let is_it = |(found, recorded): &(String, String)| found == line && recorded.contains(call);
         assert!(found.iter().any(is_it), "{line}: {found:#?}");
     }
+}
+
+/// A rule is what a wrong row would be: generated lines with `tee` run, and are caught.
+#[test]
+fn a_wrong_row_is_caught() {
+    if !osier_testing::skip::has(&["strace", "git"], "apt install strace git") {
+        return;
+    }
+    let (_, found) = run_harmless(1, 300, &["bash(tee *)".to_owned()]);
+    let is_caught = |call: &String| call.contains("O_CREAT") && call.contains("tee out");
+    assert!(found.iter().any(is_caught), "{found:#?}");
 }
 
 /// Lines that only read in bash, and write in the other shell.

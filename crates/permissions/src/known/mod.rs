@@ -3,23 +3,24 @@
 
 #[cfg(test)]
 mod differential_tests;
+mod facts;
 mod listing;
 mod options;
 mod reader;
+mod rows;
 mod table;
 mod variables;
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
 use crate::programs::{dangerous, name_of};
 use crate::shell::Word;
+pub(crate) use facts::Known;
 pub(crate) use listing::Listing;
 use listing::{Facts, has};
 use options::{Found, Options};
 use reader::Reader;
 pub(crate) use reader::verifies;
-use table::{Effect, FORMS, Form, Operands, WRAPPERS};
+use rows::rows;
+use table::WRAPPERS;
 use variables::sets_own_variable;
 pub(crate) use variables::{is_harmless_assignment, is_key};
 
@@ -37,82 +38,6 @@ const MOST_WRAPPERS: usize = 4;
 /// Builtins of which `time` changes nothing, and that a wrapper would not find.
 const BUILTINS: &str =
     "cd set read exit return break continue shift umask ulimit wait command type dirs jobs times";
-/// A command in the terms of the table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Known {
-    /// The command only reads: it needs no permission if its files need none.
-    pub reads_only: bool,
-    /// The words that a rule must name.
-    pub unnamed: Vec<String>,
-    /// A word can be an option, or the script is not understood: no rule with `*` covers the command.
-    pub is_open: bool,
-    /// The files of which it shows the contents.
-    pub shown: Vec<Word>,
-    /// The command shows all files below these folders.
-    pub searched: Vec<Word>,
-    /// The names that a search is limited to.
-    pub included: Vec<String>,
-    /// A search skips hidden files.
-    pub skips_hidden: bool,
-    /// The paths that it writes.
-    pub written: Vec<Word>,
-    /// The directory in which it works.
-    pub folder: Option<Word>,
-    /// The command is git.
-    pub is_git: bool,
-    /// Other files of the project select the program that runs.
-    pub is_pinned: bool,
-    /// The command shows addresses of the configuration of git, which can contain passwords.
-    pub shows_addresses: bool,
-    /// The programs that it runs besides the first one.
-    pub programs: Vec<String>,
-    /// The names of its options.
-    options: Vec<String>,
-    /// The source of its listed words.
-    pub listing: Option<Listing>,
-}
-
-/// The rows of a program.
-#[derive(Debug, Default)]
-struct Rows {
-    /// The options before a subcommand.
-    before: Option<&'static Form>,
-    /// The rows of each subcommand, which has up to two words.
-    by_words: HashMap<(&'static str, &'static str), Vec<&'static Form>>,
-    /// The rows are some of the forms of the program.
-    is_part: bool,
-}
-
-/// The rows of a program. The table is read once.
-fn rows(program: &str) -> Option<&'static Rows> {
-    static BY_NAME: LazyLock<HashMap<&str, Rows>> = LazyLock::new(|| {
-        let mut found: HashMap<&str, Rows> = HashMap::new();
-        for form in FORMS {
-            for name in form.0.split('|') {
-                let mut words = name.split(' ');
-                let program = words.next().unwrap_or(name);
-                let subcommand = (
-                    words.next().unwrap_or_default(),
-                    words.next().unwrap_or_default(),
-                );
-                let rows = found.entry(program).or_default();
-                rows.is_part |=
-                    matches!(form.3, Operands::Alone(_)) || Options::of(form.2).has("@part");
-                if form.1 == Effect::Before {
-                    rows.before.get_or_insert(form);
-                    continue;
-                }
-                let list = rows.by_words.entry(subcommand).or_default();
-                if !list.iter().any(|row| std::ptr::eq(*row, form)) {
-                    list.push(form);
-                }
-            }
-        }
-        found
-    });
-    BY_NAME.get(program)
-}
-
 /// Whether the table has rows of the program.
 pub(crate) fn has_rows(program: &str) -> bool {
     rows(program).is_some()

@@ -1,12 +1,13 @@
 //! Reads the words of a command with the rows of its program.
 
-use super::listing::has;
-use super::options::{Found, Options, Value};
-use super::table::{COLUMNS, Effect, Form, Operands};
-use super::variables::is_key;
 use std::collections::HashMap;
 
-use super::{Known, Rows};
+use super::facts::Known;
+use super::listing::has;
+use super::options::{Found, Options, Value};
+use super::rows::Rows;
+use super::table::{COLUMNS, Effect, Form, Operands};
+use super::variables::is_key;
 use crate::programs::{awk_is_plain, sed_is_plain};
 use crate::shell::{GLOB, HOLE, Word};
 

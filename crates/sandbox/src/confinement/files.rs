@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Confinement, Requested, real};
+use super::{Confinement, Requested};
 use crate::backend::{Backend, SandboxError};
 use crate::bubblewrap::{Layout, Temporary};
+use crate::denied::{Denial, Denied, Limit, base_of, is_one_of_many};
 use crate::mounts::{Mounts, Source};
 use crate::protected::Found;
 use crate::spec::Network;
@@ -13,6 +14,38 @@ use osier_base::leftovers::{FolderKind, TemporaryFolder};
 use osier_protocol::SandboxMode;
 
 impl Confinement {
+    /// Why commands can use what `denial` denies. `None` if they cannot, or if the backend was not detected yet.
+    pub fn limit(&self, denial: &Denial) -> Option<Limit> {
+        let requested = self.requested.lock().clone();
+        if requested.effective() == SandboxMode::Off {
+            return Some(Limit::NoSandbox);
+        }
+        if let Denial::Program(name) = denial
+            && is_one_of_many(name)
+        {
+            return Some(Limit::ManyPrograms);
+        }
+        let backend = self.backend.get()?.as_ref().ok()?;
+        let places = match (backend, denial) {
+            (Backend::Bubblewrap(_), _) | (_, Denial::Connecting(_)) => return None,
+            (_, Denial::Writing(path)) | (Backend::Landlock(_), Denial::Reading(path)) => {
+                vec![base_of(path).0]
+            }
+            (Backend::Landlock(_), Denial::Program(_)) => {
+                let files = Denied::of(vec![denial.clone()]).files(&self.cwd);
+                files.unwrap_or_default().programs
+            }
+            (Backend::SandboxExec, _) => return Some(Limit::NeedsBubblewrap),
+        };
+        let writable = real(&self.writable(&requested, &self.temporary().ok()?));
+        let is_open = |place: &PathBuf| {
+            let place = place.canonicalize().unwrap_or_else(|_| place.clone());
+            let mut folders = writable.iter();
+            folders.any(|folder| place.starts_with(folder) || folder.starts_with(&place))
+        };
+        places.iter().any(is_open).then_some(Limit::NeedsBubblewrap)
+    }
+
     /// The path outside of the file that a command finds at `path`: in bubblewrap, `/tmp` and `/var/tmp` are
     /// directories of the sandbox. Requires a detected backend, like `wrap`.
     pub fn host_path(&self, path: &Path) -> PathBuf {
@@ -74,8 +107,8 @@ impl Confinement {
         made.ok_or_else(|| SandboxError::new("cannot create a temporary directory"))
     }
 
-    /// The paths that commands cannot write to although they are in directories where they can. Requires all directories of the
-    /// project to be known.
+    /// The paths that commands cannot write to although they are in directories where they can. All directories of the
+    /// project are compared.
     pub(super) fn protected_in(&self, requested: &Requested) -> Result<Found, SandboxError> {
         match requested.effective() {
             SandboxMode::Workspace => self.protected.find(&self.cwd),
@@ -174,4 +207,10 @@ impl Confinement {
 
 fn too_many(reason: String) -> SandboxError {
     SandboxError::new(reason).with_advice("Change the rule")
+}
+
+/// The paths that exist, without symbolic links.
+fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let real = paths.iter().filter_map(|path| path.canonicalize().ok());
+    real.collect()
 }
