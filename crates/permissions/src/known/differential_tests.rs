@@ -426,7 +426,7 @@ impl Reader {
                 })
                 .collect();
             for (trace, line) in started {
-                all.extend(named(trace.violations(root), &[line.clone()]));
+                all.extend(named(trace.violations(root), std::slice::from_ref(line)));
             }
         }
         all
