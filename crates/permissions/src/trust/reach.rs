@@ -59,6 +59,7 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
         reach: Reach::default(),
         depth: 0,
         feeds: false,
+        has_document: false,
         in_settings: false,
         reads_texts: false,
         is_given: !run.files.is_empty(),
@@ -104,6 +105,8 @@ pub(super) struct Search<'p> {
     pub(super) depth: usize,
     /// A command of the line reads what another one writes.
     feeds: bool,
+    /// The input of interpreters in the line is a text in the line itself.
+    pub(super) has_document: bool,
     /// The scripts that are read are settings of a tool.
     pub(super) in_settings: bool,
     /// The texts in quotes of these settings are names of code.
@@ -131,6 +134,8 @@ impl Search<'_> {
     /// Adds what the shell command runs.
     pub(super) fn line(&mut self, given: &str) -> Result<(), String> {
         let text = with_values(given, self.project, None);
+        let pipes = ["| python", "|python", "| node", "|node"];
+        self.has_document = text.contains("<<") && !pipes.iter().any(|pipe| text.contains(pipe));
         let line = shell::read(&text).or_else(|| shell::read(&plain(&text)));
         let Some(line) = line.filter(|_| self.depth < DEPTH) else {
             self.could_run(&text);
@@ -228,7 +233,7 @@ impl Search<'_> {
         let runs_files = |word: &str| {
             let name = name_of(word);
             is_shell(name)
-                || is_interpreter(name)
+                || is_interpreter(name) && !self.has_document
                 || is_in(INTERPRETERS, name)
                 || is_in(". source eval", word)
         };
