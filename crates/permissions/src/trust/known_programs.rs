@@ -58,8 +58,9 @@ const PACKAGES: &str = "@anthropic-ai/sdk ajv ansi-colors ansi-styles axios boxe
     yargs-parser zod";
 /// Packages of Python that run commands, or load code by a name.
 #[rustfmt::skip]
-const PYTHON_RUNNERS: &str = "cheetah delegator envoy fabric fire genshi hydra invoke jinja2 joblib mako nox pexpect pip plumbum pluggy ploy pytest setuptools sh stevedore torch tox \
-    trio twisted venusian distutils dotenv environs pkg_resources py_compile doctest trace cProfile profile pdb";
+const PYTHON_RUNNERS: &str = "cProfile cheetah delegator distutils doctest dotenv environs envoy fabric fire genshi hydra invoke \
+    jinja2 joblib mako nox pdb pexpect pip pkg_resources ploy pluggy plumbum profile py_compile pytest setuptools sh stevedore torch \
+    tox trace trio twisted venusian";
 /// Interpreters of other languages.
 pub(super) const INTERPRETERS: &str = "ruby perl php lua luajit Rscript julia elixir groovy java bb guile racket tclsh expect pwsh fish";
 pub(super) const NPM: &str = "npm pnpm yarn bun";

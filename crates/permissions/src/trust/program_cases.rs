@@ -63,6 +63,7 @@ const CASES: &[Case] = &[
     ("HOME/h.sh", &[("../home/h.sh", "#!/bin/sh\n\"${CLAUDE_PROJECT_DIR:-.}/tools/c\"\n")], "tools/c"),
     ("HOME/h.sh", &[("../home/h.sh", "#!/bin/sh\nfor name in c d; do tools/$name; done\n")], "tools/c"),
     ("HOME/h.sh", &[("../home/h.sh", "#!/bin/sh\nfor f in docs/*.md; do . $f; done\n")], "docs/steps.md"),
+    ("HOME/h.sh", &[("../home/h.sh", "#!/bin/bash\nif [[ $1 =~ js$ ]]; then\n  words=(npx eslint)\n  \"${words[@]}\" \"$1\"\nfi\n")], "eslint.config.js"),
     ("HOME/h.mjs", &[("../home/h.mjs", "#!/usr/bin/env node\nimport { execSync } from 'child_process'\nexecSync(command)")], "tools/c"),
     ("HOME/h.pl", &[("../home/h.pl", "#!/usr/bin/perl\nsystem(\"$dir/tools/c\");")], "tools/c"),
     // Scripts of packages.
@@ -146,6 +147,7 @@ const CASES: &[Case] = &[
     ("vendor/bin/php-cs-fixer fix", &[("vendor/bin/php-cs-fixer", "#!/usr/bin/env php\n")], "vendor/composer/autoload_files.php"),
     // Files that are named like data.
     ("for f in docs/*.md; do . $f; done", &[], "docs/steps.md"),
+    ("cat docs/*.md | sh", &[], "docs/new.md"),
     ("sh notes.txt", &[("notes.txt", "echo")], "notes.txt"),
     ("sh notes.txt || true", &[], "notes.txt"),
     ("for f in logs/*.out; do sh $f; done", &[], "logs/new.out"),

@@ -193,6 +193,10 @@ pub(super) fn installed() -> Place {
             def run(words):\n    return subprocess.run(words, cwd=os.getcwd(), check=False)\nrun(cmd + [sys.argv[1]])\nrun([\"ruff\", \"check\"])\n",
         ),
         (
+            "../home/exit.py",
+            "#!/usr/bin/env python3\nimport subprocess, sys\nresult = subprocess.run([\"ruff\", \"check\", \"src\"])\ncode = result.returncode\nsys.exit(code)\n",
+        ),
+        (
             "../home/root.sh",
             "#!/bin/bash\nset -e\nroot=$(git rev-parse --show-toplevel 2>/dev/null || pwd)\ncd \"$root\"\nnpx prettier --check \"$1\"\n",
         ),
@@ -509,6 +513,7 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
     ("sed -E 's/^export //; /^$/d' src/main.js", false),
     ("env NODE_ENV=test npx eslint src", false),
     ("pylint src", false),
+    ("HOME/exit.py", false),
 ];
 
 /// Ordinary work.

@@ -6,10 +6,12 @@
 //! 1. A program outside of the project that treats files as data loads nothing. Neither does a build or a test: running the code of
 //!    the project is its purpose.
 //! 2. An installed program loads what is installed with it, and the settings of its tool with what they name (`settings.rs`).
-//! 3. `make`, `npm run` and the like load their own file, and what the commands there load (`runners.rs`).
-//! 4. A script loads the code in its folder, and what it runs and imports (`scripts.rs`).
+//! 3. `make`, `npm run`, `git` and the like load their own files, and what the commands there load (`runners.rs`, `makefiles.rs`, `git.rs`).
+//! 4. A script loads the code in its folder, and what it runs and imports (`scripts.rs`). Of a script of the user elsewhere, only what
+//!    it runs counts.
 //! 5. Another program outside of the project loads the files that it is given.
-//! 6. Everything else could load all code: an unknown program of the project, a command that is computed, an import by a computed name.
+//! 6. Everything else could load all code: an unknown program of the project, an import by a computed name. A command or a script by a
+//!    computed name could load every file, also those that are named like data.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -57,6 +59,7 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
         reach: Reach::default(),
         depth: 0,
         feeds: false,
+        has_document: false,
         in_settings: false,
         reads_texts: false,
         is_given: !run.files.is_empty(),
@@ -102,6 +105,8 @@ pub(super) struct Search<'p> {
     pub(super) depth: usize,
     /// A command of the line reads what another one writes.
     feeds: bool,
+    /// The input of interpreters in the line is a text in the line itself.
+    pub(super) has_document: bool,
     /// The scripts that are read are settings of a tool.
     pub(super) in_settings: bool,
     /// The texts in quotes of these settings are names of code.
@@ -129,9 +134,12 @@ impl Search<'_> {
     /// Adds what the shell command runs.
     pub(super) fn line(&mut self, given: &str) -> Result<(), String> {
         let text = with_values(given, self.project, None);
+        let pipes = ["| python", "|python", "| node", "|node"];
+        self.has_document = text.contains("<<") && !pipes.iter().any(|pipe| text.contains(pipe));
         let line = shell::read(&text).or_else(|| shell::read(&plain(&text)));
         let Some(line) = line.filter(|_| self.depth < DEPTH) else {
-            if self.depth >= DEPTH || self.could_run(&text) {
+            self.could_run(&text);
+            if self.depth >= DEPTH {
                 self.every();
             }
             self.named(&text);
@@ -214,16 +222,18 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a text that is not understood could run code of the project.
-    fn could_run(&self, text: &str) -> bool {
+    /// All code, if a text that is not understood could run code of the project; every file, if it could run one by a computed name.
+    fn could_run(&mut self, text: &str) {
         let is_end = |char: char| char.is_whitespace() || "\"'`;|&<>(){}".contains(char);
         let runs = |word: &str| {
-            let name = name_of(word);
             let file = path::resolve(&self.cwd, word);
             let is_own = word.contains('/') && file.starts_with(self.project) && file.exists();
-            is_own
-                || is_runner(name)
-                || is_shell(name)
+            is_own || is_runner(name_of(word))
+        };
+        let runs_files = |word: &str| {
+            let name = name_of(word);
+            is_shell(name)
+                || is_interpreter(name) && !self.has_document
                 || is_in(INTERPRETERS, name)
                 || is_in(". source eval", word)
         };
@@ -239,7 +249,7 @@ impl Search<'_> {
             let computed = word.find(['$', '`']);
             computed.is_some_and(|at| !word[..at].contains('='))
         };
-        let mut words = text.split(is_end).filter(|word| !word.is_empty());
+        let words: Vec<&str> = text.split(is_end).filter(|word| !word.is_empty()).collect();
         let starts_runner = |part: &str| {
             let starts = ["then ", "do ", "else ", "! ", "exec ", "if ", "while "];
             let part = part.trim_start();
@@ -251,8 +261,13 @@ impl Search<'_> {
                 .unwrap_or_default();
             loads_all(name_of(word))
         };
-        let mut parts = text.split([';', '|', '&', '\n', '(', '{']);
-        words.any(runs) || parts.any(|part| is_computed(part) || starts_runner(part))
+        let parts: Vec<&str> = text.split([';', '|', '&', '\n', '(', '{']).collect();
+        let all =
+            words.iter().any(|word| runs(word)) || parts.iter().any(|part| starts_runner(part));
+        let every =
+            words.iter().any(|word| runs_files(word)) || parts.iter().any(|part| is_computed(part));
+        self.reach.all |= all || every;
+        self.reach.every |= every;
     }
 
     /// Adds the files that a text names which could run all code: also those that are not named like code.

@@ -93,7 +93,11 @@ impl Search<'_> {
             }
         }
         // Code from its input, or a script that is computed.
-        self.every();
+        if self.has_document && !is_shell(name) {
+            self.all();
+        } else {
+            self.every();
+        }
         Ok(())
     }
 

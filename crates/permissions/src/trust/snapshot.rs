@@ -22,16 +22,13 @@ const CHUNK: usize = 64 * 1024;
 /// Folders with notes of tools, which nothing runs. Python reads no compiled modules: osier sets `PYTHONPYCACHEPREFIX`.
 const NOTES: [&str; 4] = ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
 /// Ends of the names of files in these folders that count there, too.
-#[rustfmt::skip]
-const SCRIPTS: [&str; 17] = [
-    "bash", "cjs", "cts", "fish", "js", "ksh", "lua", "mjs", "mts", "php", "pl", "py", "rb", "sh", "ts", "xsh", "zsh",
-];
+const SCRIPTS: &str = "bash cjs cts fish js ksh lua mjs mts php pl py rb sh ts xsh zsh";
 /// Files with such notes.
 #[rustfmt::skip]
 const NOTE_FILES: [&str; 5] = [".eslintcache", ".stylelintcache", ".prettier-cache", ".package-lock.json", ".DS_Store"];
 /// Folders with packages that a server prepared, in a folder of packages.
 const PREPARED: [&str; 2] = [".vite", ".vitest"];
-/// Time between looks at a file that osier is writing, and the number of them.
+/// Time between checks of a file that osier is writing, and the number of them.
 const PENDING: (Duration, usize) = (Duration::from_millis(25), 20);
 /// Ends of the names of files that no program runs, unless they are executable or a program is given their names.
 #[rustfmt::skip]
@@ -111,8 +108,8 @@ impl Reach {
             .cloned()
             .collect::<Vec<_>>()
         {
-            let (time, looks) = PENDING;
-            for _ in 0..looks {
+            let (time, checks) = PENDING;
+            for _ in 0..checks {
                 if path.symlink_metadata().is_err() {
                     found.remove(&path);
                     break;
@@ -370,7 +367,8 @@ fn is_script(path: &Path, executables: bool) -> bool {
         path.symlink_metadata()
             .is_ok_and(|data| data.mode() & 0o111 != 0)
     };
-    end.is_some_and(|end| SCRIPTS.contains(&end)) || executables && is_executable()
+    end.is_some_and(|end| SCRIPTS.split(' ').any(|known| known == end))
+        || executables && is_executable()
 }
 
 fn failed(path: &Path, error: &io::Error) -> String {
