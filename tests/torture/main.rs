@@ -22,6 +22,7 @@
     reason = "the files and processes of a test need no protection from a crash"
 )]
 
+mod branches;
 mod cuts;
 mod faults;
 mod http;
@@ -78,6 +79,7 @@ const PARTS: &[(&str, Part)] = &[
     ("http", http::run),
     ("trouble", trouble::run),
     ("cuts", cuts::run),
+    ("branches", branches::run),
 ];
 
 fn main() -> ExitCode {

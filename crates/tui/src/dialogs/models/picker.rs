@@ -494,7 +494,7 @@ mod tests {
             cache_seconds: None,
             in_cycle: true,
             favourite: false,
-            speed: None,
+            speed: Some(85),
         };
         let item = model.row();
         assert_eq!((item.label.as_str(), item.dimmed), ("a/m ·", true));

@@ -1,0 +1,226 @@
+//! The expected state of a session: its conversation, its editor, its model and its history of positions, computed from the
+//! operations alone.
+
+/// The work that a prompt asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It answers.
+    Say,
+    /// It writes the number of the prompt to [`FILE`], then answers.
+    Put,
+}
+
+/// The file that the model and the user write.
+pub(super) const FILE: &str = "state.txt";
+
+/// A prompt and its answer.
+#[derive(Debug, Clone)]
+pub(super) struct Turn {
+    pub(super) number: u64,
+    pub(super) kind: Kind,
+    pub(super) has_picture: bool,
+    /// The id of the model that answered.
+    pub(super) model: String,
+    /// The path before it.
+    pub(super) before: Vec<Step>,
+    /// The content of the file when it was sent.
+    pub(super) file: Option<String>,
+    pub(super) prompt_id: String,
+    pub(super) answer_id: String,
+}
+
+impl Turn {
+    pub(super) fn text(&self) -> String {
+        let word = match self.kind {
+            Kind::Say => "say",
+            Kind::Put => "put",
+        };
+        format!("GO {word} {}", self.number)
+    }
+
+    /// The prompt as a line.
+    pub(super) fn prompt(&self) -> String {
+        let picture = if self.has_picture { " picture" } else { "" };
+        format!("user {}{picture}", self.text())
+    }
+
+    /// All its messages.
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![self.prompt()];
+        if self.kind == Kind::Put {
+            lines.extend(["call".to_owned(), "result".to_owned()]);
+        }
+        lines.push(format!("assistant done {} {}", self.number, self.model));
+        lines
+    }
+}
+
+/// A part of a branch: the number of a turn, or a summary of everything before a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Turn(usize),
+    Summary { from: usize },
+}
+
+/// Where a conversation continues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Position {
+    pub(super) path: Vec<Step>,
+    /// The turn whose prompt is in the editor.
+    pub(super) editor: Option<usize>,
+    pub(super) model: String,
+    /// The current entry, as osier reports it.
+    pub(super) leaf: Option<String>,
+}
+
+impl Position {
+    /// The turns of the branch.
+    pub(super) fn turns(&self) -> Vec<usize> {
+        let steps = self.path.iter();
+        steps
+            .filter_map(|step| match step {
+                Step::Turn(turn) => Some(*turn),
+                Step::Summary { .. } => None,
+            })
+            .collect()
+    }
+
+    /// The messages of the branch as they are shown.
+    pub(super) fn transcript(&self, turns: &[Turn]) -> Vec<String> {
+        lines(&self.path, turns)
+    }
+
+    /// The messages that a model gets.
+    pub(super) fn context(&self, turns: &[Turn]) -> Vec<String> {
+        let is_summary = |step: &Step| matches!(step, Step::Summary { .. });
+        let Some(at) = self.path.iter().rposition(is_summary) else {
+            return self.transcript(turns);
+        };
+        let Step::Summary { from } = self.path[at] else {
+            return Vec::new();
+        };
+        let first = self.path.iter().position(|step| *step == Step::Turn(from));
+        let kept = self.path[first.unwrap_or(at)..].iter().copied();
+        let kept: Vec<Step> = kept.filter(|step| !is_summary(step)).collect();
+        let mut context = vec!["summary".to_owned()];
+        context.extend(lines(&kept, turns));
+        context
+    }
+
+    /// The turns before which a summary can end: the model gets something before each of them.
+    pub(super) fn summary_ends(&self) -> Vec<usize> {
+        let last = self.path.iter().rev().find_map(|step| match step {
+            Step::Summary { from } => Some(*from),
+            Step::Turn(_) => None,
+        });
+        let turns = self.turns();
+        let first = last.and_then(|from| turns.iter().position(|turn| *turn == from));
+        turns[first.unwrap_or(0)..]
+            .iter()
+            .skip(1)
+            .copied()
+            .collect()
+    }
+}
+
+fn lines(path: &[Step], turns: &[Turn]) -> Vec<String> {
+    let lines = path.iter().flat_map(|step| match step {
+        Step::Turn(turn) => turns[*turn].lines(),
+        Step::Summary { .. } => vec!["summary".to_owned()],
+    });
+    lines.collect()
+}
+
+/// How a move changes the history of positions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Jump {
+    Usual,
+    /// `redo_prompt` reverts it.
+    Undo,
+    Back,
+    Forward,
+}
+
+/// A session.
+#[derive(Debug, Clone)]
+pub(super) struct Session {
+    pub(super) id: String,
+    /// The turns in its file.
+    pub(super) turns: Vec<usize>,
+    pub(super) now: Position,
+    back: Vec<Position>,
+    forward: Vec<Position>,
+    /// The newest moves that `redo_prompt` reverts.
+    undone: usize,
+    /// The last entry that osier has reported.
+    pub(super) last_entry: Option<String>,
+    /// A fork can have positions in its history from before it was made.
+    pub(super) is_fork: bool,
+}
+
+impl Session {
+    pub(super) fn new(id: String, turns: Vec<usize>, now: Position) -> Self {
+        Self {
+            id,
+            turns,
+            now,
+            back: Vec::new(),
+            forward: Vec::new(),
+            undone: 0,
+            last_entry: None,
+            is_fork: false,
+        }
+    }
+
+    /// Where a step leads.
+    pub(super) fn target(&self, jump: Jump) -> Option<Position> {
+        match jump {
+            Jump::Forward => self.forward.last().cloned(),
+            _ => self.back.last().cloned(),
+        }
+    }
+
+    /// Where `redo_prompt` leads.
+    pub(super) fn redo(&self) -> Option<Position> {
+        self.target(Jump::Back).filter(|_| self.undone > 0)
+    }
+
+    pub(super) fn jump(&mut self, to: Position, jump: Jump) {
+        let from = std::mem::replace(&mut self.now, to);
+        let is_same = (&from.leaf, from.editor) == (&self.now.leaf, self.now.editor);
+        match jump {
+            Jump::Back => {
+                self.back.pop();
+                self.forward.push(from);
+                self.undone = self.undone.saturating_sub(1);
+            }
+            Jump::Forward => {
+                self.forward.pop();
+                self.back.push(from);
+                self.undone = 0;
+            }
+            Jump::Usual | Jump::Undo if is_same => {}
+            Jump::Usual | Jump::Undo => {
+                self.back.append(&mut self.forward);
+                self.back.push(from);
+                // As much as osier remembers.
+                if self.back.len() > 200 {
+                    self.back.drain(..100);
+                }
+                self.undone = if jump == Jump::Undo {
+                    self.undone + 1
+                } else {
+                    0
+                };
+            }
+        }
+    }
+
+    /// A turn was added at the end.
+    pub(super) fn continued(&mut self, turn: usize) {
+        self.now.path.push(Step::Turn(turn));
+        self.now.editor = None;
+        self.turns.push(turn);
+        self.undone = 0;
+    }
+}

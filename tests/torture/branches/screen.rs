@@ -1,0 +1,204 @@
+//! The same from the screen, with keys: prompts, `/undo`, `/redo`, `alt+left`, `alt+right`, and kills.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::reference::{Jump, Kind, Position, Session, Step, Turn};
+use super::server::{MODELS, Server};
+use crate::Report;
+use crate::options::Options;
+use crate::support::home::Home;
+use crate::support::random::Random;
+use crate::support::terminal::Terminal;
+
+const PATIENCE: Duration = Duration::from_mins(1);
+/// Prompts in one home: the answers of a branch fit the screen.
+const PER_HOME: usize = 30;
+
+/// Operations of the short version.
+const SHORT: usize = 100;
+
+const CLEAR: &str = "\x15";
+const ALT_LEFT: &str = "\x1b[1;3D";
+const ALT_RIGHT: &str = "\x1b[1;3C";
+
+pub(super) fn run(folder: &Path, options: &Options, end: Instant) -> std::io::Result<Report> {
+    let mut report = Report::default();
+    let mut round = 0;
+    let steps = if options.is_short() {
+        SHORT
+    } else {
+        usize::MAX
+    };
+    while Instant::now() < end && report.failures.is_empty() && report.tried < steps {
+        let seed = options.seed * 1_000 + round;
+        let server = Server::start()?;
+        let home = super::home(&folder.join(round.to_string()), &server)?;
+        let program = options.program();
+        let mut screen = ScreenUser {
+            terminal: Terminal::start(&home, program, &[])?,
+            home,
+            server,
+            random: Random::new(seed),
+            turns: Vec::new(),
+            session: Session::new(String::new(), Vec::new(), start()),
+            entries: 0,
+        };
+        while Instant::now() < end && screen.turns.len() < PER_HOME && report.tried < steps {
+            report.tried += 1;
+            if let Err(problem) = screen.step(program) {
+                let seen = screen.terminal.screen();
+                report.fail(&format!("screen, seed {seed}: {problem}\n{seen}"));
+                break;
+            }
+        }
+        round += 1;
+    }
+    Ok(report)
+}
+
+fn start() -> Position {
+    Position {
+        path: Vec::new(),
+        editor: None,
+        model: MODELS[0].to_owned(),
+        leaf: None,
+    }
+}
+
+struct ScreenUser {
+    terminal: Terminal,
+    home: Home,
+    server: Server,
+    random: Random,
+    turns: Vec<Turn>,
+    session: Session,
+    /// Numbers stand for entries, which a screen does not show.
+    entries: u64,
+}
+
+impl ScreenUser {
+    fn step(&mut self, program: &Path) -> Result<(), String> {
+        if self.session.now.path.is_empty() && self.session.now.editor.is_none() {
+            self.terminal.shows(PATIENCE, "t/alpha");
+            return self.prompt();
+        }
+        match self.random.below(10) {
+            0..3 => self.prompt(),
+            3..5 => self.undo(),
+            5 => match self.session.redo() {
+                Some(to) => self.jump("/redo\r", to, Jump::Back),
+                None => Ok(()),
+            },
+            6..8 => self.step_in_history(ALT_LEFT, Jump::Back),
+            8 => self.step_in_history(ALT_RIGHT, Jump::Forward),
+            _ => self.restart(program),
+        }
+    }
+
+    /// The request has the branch, and the screen has the answer.
+    fn prompt(&mut self) -> Result<(), String> {
+        let turn = Turn {
+            number: self.turns.len() as u64 + 1,
+            kind: Kind::Say,
+            has_picture: false,
+            model: MODELS[0].to_owned(),
+            before: self.session.now.path.clone(),
+            file: None,
+            prompt_id: String::new(),
+            answer_id: String::new(),
+        };
+        self.server.take();
+        self.terminal.write(&format!("{CLEAR}{}\r", turn.text()));
+        let answer = format!("done {} {}", turn.number, turn.model);
+        if !self.terminal.shows(PATIENCE, &answer) {
+            return Err(format!("“{answer}” is not shown"));
+        }
+        let is_idle = |screen: &str| !screen.contains("esc to interrupt");
+        if !self.terminal.until(PATIENCE, is_idle) {
+            return Err("the run does not end".to_owned());
+        }
+        let mut request = self.session.now.context(&self.turns);
+        request.push(turn.prompt());
+        let seen = self.server.take();
+        if seen != [(turn.model.clone(), request.clone())] {
+            return Err(format!("the requests: {seen:?}, expected {request:?}"));
+        }
+        self.turns.push(turn);
+        self.session.continued(self.turns.len() - 1);
+        self.session.now.leaf = Some(self.next_entry());
+        Ok(())
+    }
+
+    fn next_entry(&mut self) -> String {
+        self.entries += 1;
+        self.entries.to_string()
+    }
+
+    fn undo(&mut self) -> Result<(), String> {
+        let Some(last) = self.session.now.turns().last().copied() else {
+            return Ok(());
+        };
+        let before = self.turns[last].before.clone();
+        let leaf = before.last().map(|step| match step {
+            Step::Turn(turn) => format!("after {turn}"),
+            Step::Summary { .. } => String::new(),
+        });
+        let to = Position {
+            path: before,
+            editor: Some(last),
+            leaf,
+            ..start()
+        };
+        self.jump("/undo\r", to, Jump::Undo)
+    }
+
+    fn step_in_history(&mut self, key: &str, jump: Jump) -> Result<(), String> {
+        match self.session.target(jump) {
+            Some(to) => self.jump(key, to, jump),
+            None => Ok(()),
+        }
+    }
+
+    /// Types keys that move the conversation. The screen has the end of the branch, and the editor its prompt.
+    fn jump(&mut self, keys: &str, to: Position, jump: Jump) -> Result<(), String> {
+        self.terminal.write(CLEAR);
+        self.terminal.write(keys);
+        let editor = to
+            .editor
+            .map(|turn| format!("❯ {}", self.turns[turn].text()));
+        let last = to.turns().last().map(|turn| {
+            let turn = &self.turns[*turn];
+            format!("done {} {}", turn.number, turn.model)
+        });
+        let is_there = |screen: &str| {
+            let mut lines = screen.lines().map(str::trim);
+            let in_editor = lines.find(|line| line.starts_with("❯ GO "));
+            (editor.is_none() || in_editor == editor.as_deref())
+                && last.as_ref().is_none_or(|last| screen.contains(last))
+        };
+        if !self.terminal.until(PATIENCE, is_there) {
+            return Err(format!("{keys:?}: {editor:?} and {last:?} are not shown"));
+        }
+        self.session.jump(to, jump);
+        Ok(())
+    }
+
+    /// Kills the program and continues the session.
+    fn restart(&mut self, program: &Path) -> Result<(), String> {
+        self.terminal.kill();
+        let started = Terminal::start(&self.home, program, &["-c"]);
+        self.terminal = started.map_err(|error| error.to_string())?;
+        let last = self.session.now.turns().last().map(|turn| {
+            let turn = &self.turns[*turn];
+            format!("done {} {}", turn.number, turn.model)
+        });
+        let shown = last.unwrap_or_else(|| "t/alpha".to_owned());
+        if !self.terminal.shows(PATIENCE, &shown) {
+            return Err(format!("“{shown}” is not shown after a kill"));
+        }
+        // The typed text is restored as a draft.
+        self.terminal.write(CLEAR);
+        Ok(())
+    }
+}
