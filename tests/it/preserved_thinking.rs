@@ -143,14 +143,18 @@ fn answer(body: &Value) -> Vec<u8> {
 }
 
 fn run(home: &Home, arguments: &[&str]) {
-    let cli = arguments
-        .iter()
-        .fold(home.cli().arg("-p"), |cli, word| cli.arg(*word));
     assert_eq!(
-        cli.run(),
+        ran(home, arguments),
         ProgramOutput::new(0, "done\n", ""),
         "{arguments:?}"
     );
+}
+
+fn ran(home: &Home, arguments: &[&str]) -> ProgramOutput {
+    let cli = arguments
+        .iter()
+        .fold(home.cli().arg("-p"), |cli, word| cli.arg(*word));
+    cli.run()
 }
 
 #[test]
@@ -215,7 +219,8 @@ fn a_session_that_is_resumed_elsewhere_is_not_rejected() {
     model.take();
     std::fs::create_dir(home.work().join("elsewhere")).unwrap();
     let session = home.sessions()[0].to_string_lossy().into_owned();
-    run(&home, &["--cwd", "elsewhere", "--resume", &session, "two"]);
+    let output = ran(&home, &["--cwd", "elsewhere", "--resume", &session, "two"]);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(0), "done\n"));
     for seen in model.take() {
         assert_eq!(seen.invalid, 0);
     }

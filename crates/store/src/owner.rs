@@ -244,20 +244,20 @@ impl Owner {
                 let _ = reply.send(self.delete(&id, preview));
             }
             Command::SetHeader(header, reply) => {
-                let _ = reply.send(self.set_header(*header));
+                let _ = reply.send(self.set_header(&header));
             }
             Command::DraftWaiting | Command::Close(_) => {}
         }
     }
 
-    fn set_header(&mut self, header: Header) -> Result<(), SessionError> {
+    fn set_header(&mut self, header: &Header) -> Result<(), SessionError> {
         self.flush()?;
         let Backend::File(file, _) = &mut self.backend else {
             return Err(SessionError::NotStored);
         };
         let (length, path) = (file.length(), file.path().to_owned());
         let mut line = Vec::new();
-        jsonl::encode(&header, &mut line)?;
+        jsonl::encode(header, &mut line)?;
         let reader = self.index.read(|tree| tree.entry_reader().clone());
         let rest = reader.after_header();
         let rest = rest.map_err(|error| SessionError::io("read", &path, error))?;

@@ -124,6 +124,8 @@ async fn questions_leave_the_newest_row_in_sight() {
                 .await
                 .shows(newest)
                 .await
+                .shows("because of this")
+                .await
                 .screen();
             let rows = [rows_to(&shown, "because of this"), rows_to(&shown, newest)];
             if rows.contains(&None) {

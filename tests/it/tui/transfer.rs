@@ -43,6 +43,12 @@ async fn session_is_exported_and_another_imported_and_opened() {
         .await;
     screen.shows("imported from pi as 01a1fe68").await;
     screen.shows("One line then.").await;
+    // The session is from a directory that does not exist here.
+    screen.shows("Continue here").await;
+    screen.press("enter");
+    screen
+        .until(|event| matches!(event, Event::SessionOpened { .. }))
+        .await;
     screen.send("go on").settled().await;
     screen.shows("I go on with it.").await;
     screen

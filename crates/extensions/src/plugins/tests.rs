@@ -217,7 +217,7 @@ async fn each_mistake_is_one_line_with_file_and_line() {
         ),
         (
             "osier.onn('input', print)",
-            "p.lua:1: attempt to call a nil value (field 'onn')",
+            "p.lua:1: attempt to call a nil value (field 'onn'); did you mean `osier.on`?",
         ),
         (
             "local f = io.open('x')",

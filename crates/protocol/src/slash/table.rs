@@ -34,7 +34,7 @@ table! {
     "plan" Run "[PROMPT]" "Switch to plan mode; with a prompt, send it"
         .key("plan_mode").by_word().everywhere(requests::plan);
     "permissions" Run "[MODE]" "Change the permission mode and rules"
-        .values(<PermissionMode as Word>::NAMES).everywhere(requests::permissions);
+        .aliases(&["mode"]).values(<PermissionMode as Word>::NAMES).everywhere(requests::permissions);
     "context" Session "" "Show what fills the context window" .everywhere(|_| requests::one(TreeOp::GetContext));
     "usage" Session "" "Show tokens, cost and cache hits by model"
         .aliases(&["cost"]).everywhere(|_| requests::one(Op::GetUsage));
@@ -94,6 +94,7 @@ table! {
         .by_word().on_screens().sends(requests::retry);
     "role" Model "[plan|edit [MODEL]]" "Switch to the model of the other role"
         .key("cycle_role").by_word().values(<Role as Word>::NAMES).everywhere(requests::role);
+    "search" Conversation "" "Search the conversation" .key("search").aliases(&["find"]);
     "session" Session "" "Show the session's file, counts and cost"
         .key("session_info").aliases(&["status"]).everywhere(|_| requests::one(Op::GetStatus));
     "sessions" Tabs "[NUMBER]" "List tabs" .key("open_sessions").on_screens();

@@ -36,6 +36,7 @@ const ARGUMENTS: u32 = 16;
 
 // Instructions of the kernel's filters.
 const LOAD: u16 = 0x20;
+const JUMP: u16 = 0x05;
 const AND: u16 = 0x54;
 const IF_EQUAL: u16 = 0x15;
 const IF_AT_LEAST: u16 = 0x35;
@@ -105,7 +106,7 @@ fn compile(denied: &[Denied]) -> Result<Vec<sock_filter>, String> {
         body.extend(tests(rule));
     }
     let calls: Vec<(u32, Vec<sock_filter>)> = calls.into_iter().collect();
-    program.extend(search(&calls)?);
+    program.extend(search(&calls));
     Ok(program)
 }
 
@@ -127,27 +128,37 @@ fn tests(rule: &Denied) -> Vec<sock_filter> {
 }
 
 /// Finds the number among sorted `calls`, and runs what belongs to it.
-fn search(calls: &[(u32, Vec<sock_filter>)]) -> Result<Vec<sock_filter>, String> {
-    let distance = |program: &[sock_filter]| {
-        u8::try_from(program.len()).map_err(|_| "seccomp: the filter is too long".to_owned())
-    };
-    let (first, lower, upper) = match calls {
-        [] => return Ok(vec![returns(ALLOW)]),
+fn search(calls: &[(u32, Vec<sock_filter>)]) -> Vec<sock_filter> {
+    match calls {
+        [] => vec![returns(ALLOW)],
         [(call, body)] => {
-            let mut program = vec![branch(IF_EQUAL, *call, 0, distance(body)?)];
+            let mut program = over(body.len(), |skip| branch(IF_EQUAL, *call, 0, skip));
             program.extend_from_slice(body);
             program.push(returns(ALLOW));
-            return Ok(program);
+            program
         }
         _ => {
             let (lower, upper) = calls.split_at(calls.len() / 2);
-            (upper[0].0, search(lower)?, search(upper)?)
+            let (first, lower, upper) = (upper[0].0, search(lower), search(upper));
+            let mut program = over(lower.len(), |skip| branch(IF_AT_LEAST, first, skip, 0));
+            program.extend(lower);
+            program.extend(upper);
+            program
         }
-    };
-    let mut program = vec![branch(IF_AT_LEAST, first, distance(&lower)?, 0)];
-    program.extend(lower);
-    program.extend(upper);
-    Ok(program)
+    }
+}
+
+/// A branch that jumps over `length` instructions on one of its sides. A branch reaches 255 instructions, a jump all of them.
+fn over(length: usize, branch: impl Fn(u8) -> sock_filter) -> Vec<sock_filter> {
+    if let Ok(skip) = u8::try_from(length) {
+        return vec![branch(skip)];
+    }
+    // The side that jumps reaches the next instruction but one, which jumps; the other one jumps over that.
+    vec![
+        branch(1),
+        statement(JUMP, 1),
+        statement(JUMP, length as u32),
+    ]
 }
 
 fn load(offset: u32) -> sock_filter {

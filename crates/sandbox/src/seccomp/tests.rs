@@ -27,7 +27,12 @@ fn run(coverage: Coverage, arch: u32, number: i64, arguments: &[u64]) -> (u32, u
             (argument >> (8 * (place % 8))) as u32
         }
     };
-    let (mut next, mut value) = (0, 0);
+    interpreted(&program, word, 0)
+}
+
+/// The action of a program that begins with `value`, and how many instructions found it.
+fn interpreted(program: &[sock_filter], word: impl Fn(u32) -> u32, mut value: u32) -> (u32, usize) {
+    let mut next = 0;
     for steps in 1.. {
         let step = &program[next];
         next += 1;
@@ -37,6 +42,7 @@ fn run(coverage: Coverage, arch: u32, number: i64, arguments: &[u64]) -> (u32, u
             AND => value &= step.k,
             IF_EQUAL => next += jump(value == step.k),
             IF_AT_LEAST => next += jump(value >= step.k),
+            JUMP => next += step.k as usize,
             RETURN => return (step.k, steps),
             other => panic!("unknown instruction {other:#x}"),
         }
@@ -171,4 +177,14 @@ fn a_call_is_found_after_few_comparisons() {
     };
     let longest = (0..600).map(|number| steps(coverage, number)).max();
     assert!(longest <= Some(30), "{longest:?}");
+}
+
+#[test]
+fn a_branch_reaches_over_any_number_of_instructions() {
+    let body = |value: u32| vec![returns(value); 300];
+    let calls: Vec<_> = [1, 5, 9].map(|number| (number, body(number))).into();
+    let program = search(&calls);
+    for (number, expected) in [(1, 1), (5, 5), (9, 9), (0, ALLOW), (4, ALLOW), (10, ALLOW)] {
+        assert_eq!(interpreted(&program, |_| number, number).0, expected);
+    }
 }

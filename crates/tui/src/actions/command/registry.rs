@@ -98,8 +98,6 @@ macro_rules! commands {
                     .feature();
                 Browse "browse" "Browse the conversation with single keys"
                     .feature();
-                Search "search" "Search the conversation"
-                    .feature();
                 PageUp "page_up" "Scroll up a page"
                     .feature().key_only();
                 PageDown "page_down" "Scroll down a page"
@@ -277,6 +275,7 @@ macro_rules! commands {
                 Guide "guide" .feature();
                 Quit "quit" .feature().queries(&["q", "q!", "qa", "qa!", "quit", "wq", "wq!", "wqa", "x", "xa", "exit"]);
                 CopyAnswer "copy" .feature();
+                Search "search" .feature();
                 Changes "diff" .actions(|| vec![Action::ShowChanges(DiffRange::Session)]).parse(arguments::diff);
                 RestoreFiles "restore" .actions(|| vec![arguments::preview(FilesAt::Here).into()])
                     .parse(arguments::restore).queries(&["checkpoint", "checkpoints"]);

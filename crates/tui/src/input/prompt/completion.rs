@@ -10,7 +10,7 @@ use super::file_search::Find;
 use super::symbols::Symbols;
 use crate::actions::Command;
 use osier_base::path;
-use osier_protocol::AddedCommand;
+use osier_protocol::{AddedCommand, slash};
 use osier_term::widgets::textarea::{Position, TextArea};
 use osier_term::{Columns, Item, Select};
 
@@ -256,7 +256,9 @@ impl Completer {
                 let before = area.before_cursor().to_owned();
                 let typed = before.get(offer.completion.range.clone());
                 let whole = offer.selected().map(|candidate| candidate.text.trim_end());
-                if whole == typed {
+                let is_first = offer.list.selected_index() == 0;
+                // So is a command without its argument, if nobody has chosen one.
+                if whole == typed || (is_first && may_be_bare(&before)) {
                     self.offer = None;
                     return false;
                 }
@@ -280,6 +282,18 @@ impl Completer {
         let whole = candidate.text.starts_with('@') && !is_folder;
         let text = format!("{}{}", candidate.text, if whole { " " } else { "" });
         replace(area, offer.completion.range, &text);
+    }
+}
+
+/// Whether the text is a command that works without its argument, of which nothing was typed.
+fn may_be_bare(before: &str) -> bool {
+    match candidates::word(before) {
+        candidates::Word::Argument {
+            command,
+            argument: "",
+            ..
+        } => slash::find(command).is_some_and(|row| row.argument.starts_with('[')),
+        _ => false,
     }
 }
 
