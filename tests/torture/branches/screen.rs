@@ -174,8 +174,7 @@ impl ScreenUser {
         let is_there = |screen: &str| {
             let mut lines = screen.lines().map(str::trim);
             let in_editor = lines.find(|line| line.starts_with("❯ GO "));
-            (editor.is_none() || in_editor == editor.as_deref())
-                && last.as_ref().is_none_or(|last| screen.contains(last))
+            in_editor == editor.as_deref() && last.as_ref().is_none_or(|last| screen.contains(last))
         };
         if !self.terminal.until(PATIENCE, is_there) {
             return Err(format!("{keys:?}: {editor:?} and {last:?} are not shown"));
