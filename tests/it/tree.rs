@@ -414,19 +414,6 @@ async fn a_move_after_the_current_entry_ends_the_undo_of_the_next_prompt() {
 }
 
 #[tokio::test]
-async fn steps_are_all_made_before_a_prompt_that_follows_at_once() {
-    let place = TestProject::new();
-    let mut open = place.open(SessionChoice::New, answers()).await;
-    open.run("one").await;
-    open.run("two").await;
-    for op in [TreeOp::UndoPrompt, TreeOp::GoBack, TreeOp::GoForward] {
-        open.tree(op);
-    }
-    open.run("three").await;
-    assert_eq!(open.last_request(), ["one", "first", "three"]);
-}
-
-#[tokio::test]
 async fn fork_during_a_run_leaves_the_run_and_names_the_copy() {
     let place = TestProject::new();
     let gate = Hold::new();
