@@ -6,7 +6,7 @@ use std::sync::Arc;
 use osier_llm::scripted::Hold;
 use osier_llm::{Script, ThinkingLevel};
 use osier_protocol::{
-    BranchFacts, Event, LaneState, LaneStatus, Op, Outline, Tag, TreeEvent, TreeOp,
+    BranchFacts, EntryKind, Event, LaneState, LaneStatus, Op, Outline, Tag, TreeEvent, TreeOp,
 };
 use osier_session::{SessionChoice, SessionSetup};
 use serde_json::json;
@@ -374,6 +374,43 @@ async fn positions_are_revisited_after_labels_and_restarts() {
     open.tree(TreeOp::GoBack);
     let nothing = "there is no earlier position to go back to";
     assert_eq!(open.noticed().await, nothing);
+}
+
+#[tokio::test]
+async fn a_move_after_the_current_entry_ends_the_undo_of_the_next_prompt() {
+    let place = TestProject::new();
+    let mut open = place.open(SessionChoice::New, answers()).await;
+    open.run("one").await;
+    open.run("two").await;
+    open.tree(TreeOp::UndoPrompt);
+    assert_eq!(open.moved().await.1.as_deref(), Some("two"));
+    let first = open.ids(Tag::Assistant).await[0].clone();
+    for _ in 0..2 {
+        // The second move changes nothing.
+        open.tree(to(&first));
+        let (messages, prompt) = open.moved().await;
+        assert_eq!((messages.len(), prompt), (2, None));
+    }
+    let path = open.path();
+    open.close().await;
+    let entries = osier_store::load(&path).unwrap().entries.into_iter();
+    let moves: Vec<(Option<String>, bool)> = entries
+        .filter_map(|entry| match entry.kind {
+            EntryKind::Leaf {
+                target_id,
+                before_id,
+                ..
+            } => Some((target_id, before_id.is_some())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(moves, [(Some(first.clone()), true), (Some(first), false)]);
+    let mut open = place.open(SessionChoice::Continue, answers()).await;
+    for (step, editor) in [(TreeOp::GoBack, Some("two")), (TreeOp::GoForward, None)] {
+        open.tree(step);
+        let (messages, prompt) = open.moved().await;
+        assert_eq!((messages.len(), prompt.as_deref()), (2, editor));
+    }
 }
 
 #[tokio::test]

@@ -94,6 +94,11 @@ impl EntryIndex {
         })
     }
 
+    /// The prompt before which the conversation continues.
+    pub fn before(&self) -> Option<String> {
+        self.read(|tree| tree.before().map(|prompt| tree.id(prompt)))
+    }
+
     /// The checkpoint with the state of the files at an entry: before a prompt, after any other entry. `None` means
     /// before every root.
     pub fn checkpoint_at(&self, entry: Option<&str>) -> Option<Entry> {

@@ -135,58 +135,64 @@ fn with_checkpoints(source: &SessionTree, branch: Vec<Part>, files: Option<&str>
     if others.peek().is_none() {
         return branch;
     }
-    let entry = |entry| Part::Entry(Box::new(entry));
-    let root = |number: u32| {
-        entry(Entry {
-            parent_id: None,
-            ..source.read(number)
-        })
+    let root = |number: u32| Entry {
+        parent_id: None,
+        ..source.read(number)
     };
-    let leaf = branch.last().map(|part| part.id(source));
     // Labels and the name come last, and have no place in time.
     let end = branch.iter().rposition(|part| {
         let tag = part.tag(source);
         tag.is_message() || tag == Tag::Checkpoint
     });
     let mut parts = Vec::with_capacity(branch.len());
+    let mut leaf = None;
     for (place, part) in branch.into_iter().enumerate() {
         let number = part.number(source);
-        while let Some(number) = others.next_if(|other| number.is_some_and(|own| *other < own)) {
-            parts.push(root(number));
-        }
+        let earlier =
+            std::iter::from_fn(|| others.next_if(|other| number.is_some_and(|own| *other < own)));
+        append_off_leaf(&mut parts, leaf.as_ref(), earlier.map(root));
         let id = part.id(source);
         parts.push(part);
-        if end != Some(place) {
-            continue;
-        }
-        // The files of the end were recorded later.
-        let at = files.and_then(|id| source.number(id));
-        let found = at.and_then(|at| source.checkpoint_at(Some(at)));
-        if let Some(found) = found.filter(|found| number.is_some_and(|own| *found > own)) {
-            parts.push(entry(Entry {
+        if end == Some(place) {
+            // The files of the end were recorded later.
+            let at = files.and_then(|id| source.number(id));
+            let found = at.and_then(|at| source.checkpoint_at(Some(at)));
+            let later = found.filter(|found| number.is_some_and(|own| *found > own));
+            let of_end = later.map(|found| Entry {
                 id: ids::entry_id(),
-                parent_id: Some(id),
+                parent_id: Some(id.clone()),
                 ..source.read(found)
-            }));
+            });
+            append_off_leaf(&mut parts, Some(&id), of_end.into_iter());
         }
+        leaf = Some(id);
     }
-    parts.extend(others.map(root));
-    let timestamp = match parts.last() {
-        Some(Part::Line(number)) => source.read(*number).timestamp,
-        Some(Part::Entry(entry)) => entry.timestamp.clone(),
-        None => String::new(),
-    };
-    parts.push(entry(Entry {
+    append_off_leaf(&mut parts, leaf.as_ref(), others.map(root));
+    parts
+}
+
+/// Appends entries of other branches, and that the leaf stays: a fork has no earlier positions.
+fn append_off_leaf(
+    parts: &mut Vec<Part>,
+    leaf: Option<&String>,
+    entries: impl Iterator<Item = Entry>,
+) {
+    let mut last = None;
+    for entry in entries {
+        last = Some(entry.timestamp.clone());
+        parts.push(Part::Entry(Box::new(entry)));
+    }
+    let stays = last.map(|timestamp| Entry {
         id: ids::entry_id(),
         parent_id: None,
         timestamp,
         kind: EntryKind::Leaf {
-            target_id: leaf,
+            target_id: leaf.cloned(),
             before_id: None,
             jump: Jump::Stay,
         },
-    }));
-    parts
+    });
+    parts.extend(stays.map(Box::new).map(Part::Entry));
 }
 
 /// The labels of the remaining entries, with their original times.

@@ -20,29 +20,34 @@ pub struct Positions {
     forward: Vec<Position>,
     /// The newest moves that undid a prompt, without a message after them.
     undone: usize,
-    /// The newest positions that were left without a move: for entries of other branches, if the leaf stays.
-    strays: usize,
+    /// The positions that were left last, for entries elsewhere. They count until a move says that the leaf stays.
+    strays: Vec<Position>,
 }
 
 impl Positions {
     /// The position that a step back returns to.
     pub fn back(&self) -> Option<Position> {
-        self.back.last().copied()
+        self.strays.last().or(self.back.last()).copied()
     }
 
     /// The position that a step forward returns to.
     pub fn forward(&self) -> Option<Position> {
-        self.forward.last().copied()
+        let newest = self.forward.last().copied();
+        newest.filter(|_| self.strays.is_empty())
     }
 
     /// The position before the last undone prompt was undone.
     pub fn undone(&self) -> Option<Position> {
-        self.back().filter(|_| self.undone > 0)
+        let newest = self.back.last().copied();
+        newest.filter(|_| self.undone > 0 && self.strays.is_empty())
     }
 
     /// The entries of the newest `count` positions, newest first.
     pub fn newest(&self, count: usize) -> Vec<u32> {
-        let newest = self.back.iter().rev().take(count);
+        // They are newer than what steps back left.
+        let forward = self.forward.iter().filter(|_| !self.strays.is_empty());
+        let oldest_first = self.back.iter().chain(forward).chain(&self.strays);
+        let newest = oldest_first.rev().take(count);
         newest.filter_map(|position| position.leaf).collect()
     }
 
@@ -54,18 +59,20 @@ impl Positions {
         };
         self.back.retain(keeps);
         self.forward.retain(keeps);
+        self.strays.retain(keeps);
         self.undone = self.undone.min(self.back.len());
     }
 
-    /// An entry was stored on another branch.
+    /// An entry was stored elsewhere: the leaf is there, unless a move says that it stays.
     pub(super) fn stray(&mut self, from: Position) {
-        self.push(from);
-        self.strays += 1;
+        self.strays.push(from);
     }
 
-    /// An entry was stored on this branch.
+    /// An entry was stored after the leaf, so the leaf did move.
     pub(super) fn continued(&mut self) {
-        self.strays = 0;
+        for from in std::mem::take(&mut self.strays) {
+            self.push(from);
+        }
     }
 
     fn push(&mut self, from: Position) {
@@ -83,9 +90,12 @@ impl Positions {
     }
 
     pub(super) fn jump(&mut self, from: Position, to: Position, jump: Jump) {
-        let (undone, strays) = (self.undone, std::mem::take(&mut self.strays));
+        if jump == Jump::Stay {
+            return self.strays.clear();
+        }
+        self.continued();
+        let undone = self.undone;
         match jump {
-            Jump::Stay => self.back.truncate(self.back.len().saturating_sub(strays)),
             Jump::Back if self.back.pop().is_some() => {
                 self.forward.push(from);
                 self.undone = undone.saturating_sub(1);
@@ -155,6 +165,7 @@ mod tests {
         let before = positions.clone();
         positions.stray(at(2));
         positions.stray(at(11));
+        assert_eq!(positions.newest(5), [11, 2, 9]);
         positions.jump(at(12), at(2), Jump::Stay);
         assert_eq!(positions, before);
         // A summary on another branch is a move.
@@ -162,5 +173,20 @@ mod tests {
         positions.continued();
         positions.jump(at(14), at(14), Jump::Stay);
         assert_eq!(positions.newest(5), [2, 9]);
+    }
+
+    #[test]
+    fn entries_of_other_branches_leave_the_steps_forward_and_the_undone_prompts() {
+        let undone = [(6, Jump::Undo), (3, Jump::Undo), (6, Jump::Back)];
+        let mut positions = moved(9, &undone);
+        let before = positions.clone();
+        positions.stray(at(6));
+        let seen = (positions.back(), positions.forward(), positions.undone());
+        assert_eq!(seen, (Some(at(6)), None, None));
+        assert_eq!(positions.newest(5), [6, 3, 9]);
+        positions.jump(at(11), at(6), Jump::Stay);
+        assert_eq!(positions, before);
+        let seen = (positions.back(), positions.forward(), positions.undone());
+        assert_eq!(seen, (Some(at(9)), Some(at(3)), Some(at(9))));
     }
 }

@@ -172,9 +172,10 @@ impl SessionTree {
             self.positions.continued();
         } else {
             self.positions.stray(self.position());
+            self.before = None;
         }
         self.leaf = Some(number);
-        if tag.is_message() {
+        if goes_on && tag.is_message() {
             self.before = None;
             self.positions.forget_undo();
         }

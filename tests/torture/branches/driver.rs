@@ -283,7 +283,7 @@ impl Driver {
         self.jumped(to, jump)
     }
 
-    /// The move to `to` is stored, as one entry at most.
+    /// The move to `to` is stored as one entry, or as none if it is the current position.
     fn jumped(&mut self, to: Position, jump: Jump) -> Outcome {
         let leaf = to.leaf.clone();
         let before = self.sessions[self.open].clone();
@@ -301,6 +301,10 @@ impl Driver {
         let is_step = matches!(jump, Jump::Back | Jump::Forward);
         if is_step {
             same("the entry", &arrived, &leaf)?;
+        }
+        let is_same = (&arrived, to.editor) == (&session.now.leaf, session.now.editor);
+        if kinds.is_empty() && !is_same {
+            return Err("a move is not stored".to_owned());
         }
         session.jump(
             Position {
@@ -375,7 +379,6 @@ impl Driver {
     fn redo(&mut self) -> Outcome {
         match self.session().redo() {
             Some(to) => self.jump(("redo_prompt", json!({})), to, Jump::Back),
-            None if self.session().is_fork => Ok(()),
             None => self.refused("redo_prompt", json!({})),
         }
     }
@@ -388,7 +391,6 @@ impl Driver {
         };
         match self.session().target(jump) {
             Some(to) => self.jump((command, json!({})), to, jump),
-            None if self.session().is_fork => Ok(()),
             None => self.refused(command, json!({})),
         }
     }
@@ -416,10 +418,6 @@ impl Driver {
         } else {
             (self.after(turn), &self.turns[turn].answer_id)
         };
-        if to.editor.is_none() && self.now().leaf.as_ref() == Some(entry) {
-            // osier stores no move to the current entry.
-            return Ok(());
-        }
         let parameters = json!({"entryId": entry});
         self.jump(("move_to", parameters), to, Jump::Undo)
     }
@@ -548,7 +546,6 @@ impl Driver {
         let state = self.ask("get_state", json!({}))?;
         let turns = to.turns();
         self.add_session(&state, turns, to);
-        self.session().is_fork = true;
         self.new_entries().map(drop)
     }
 

@@ -154,8 +154,6 @@ pub(super) struct Session {
     undone: usize,
     /// The last entry that osier has reported.
     pub(super) last_entry: Option<String>,
-    /// A fork can have positions in its history from before it was made.
-    pub(super) is_fork: bool,
 }
 
 impl Session {
@@ -168,7 +166,6 @@ impl Session {
             forward: Vec::new(),
             undone: 0,
             last_entry: None,
-            is_fork: false,
         }
     }
 

@@ -1,7 +1,10 @@
 //! The same from the screen, with keys: prompts, `/undo`, `/redo`, `alt+left`, `alt+right`, and kills.
 
+use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use super::reference::{Jump, Kind, Position, Session, Step, Turn};
 use super::server::{MODELS, Server};
@@ -108,8 +111,9 @@ impl ScreenUser {
             prompt_id: String::new(),
             answer_id: String::new(),
         };
+        self.clear()?;
         self.server.take();
-        self.terminal.write(&format!("{CLEAR}{}\r", turn.text()));
+        self.terminal.write(&format!("{}\r", turn.text()));
         let answer = format!("done {} {}", turn.number, turn.model);
         if !self.terminal.shows(PATIENCE, &answer) {
             return Err(format!("“{answer}” is not shown"));
@@ -160,23 +164,33 @@ impl ScreenUser {
         }
     }
 
-    /// Types keys that move the conversation. The screen has the end of the branch, and the editor its prompt.
-    fn jump(&mut self, keys: &str, to: Position, jump: Jump) -> Result<(), String> {
+    /// Empties the editor. What it has later comes from the next operation.
+    fn clear(&mut self) -> Result<(), String> {
         self.terminal.write(CLEAR);
+        let is_empty = |screen: &str| in_editor(screen).is_none();
+        if !self.terminal.until(PATIENCE, is_empty) {
+            return Err("the editor is not cleared".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Types keys that move the conversation. One move is stored, the screen has the end of the branch, and the editor its
+    /// prompt.
+    fn jump(&mut self, keys: &str, to: Position, jump: Jump) -> Result<(), String> {
+        self.clear()?;
+        let stored = self.moves() + 1;
         self.terminal.write(keys);
-        let editor = to
-            .editor
-            .map(|turn| format!("❯ {}", self.turns[turn].text()));
-        let last = to.turns().last().map(|turn| {
-            let turn = &self.turns[*turn];
-            format!("done {} {}", turn.number, turn.model)
-        });
-        let is_there = |screen: &str| {
-            let mut lines = screen.lines().map(str::trim);
-            let in_editor = lines.find(|line| line.starts_with("❯ GO "));
-            (editor.is_none() || in_editor == editor.as_deref())
-                && last.as_ref().is_none_or(|last| screen.contains(last))
-        };
+        let end = Instant::now() + PATIENCE;
+        while self.moves() < stored && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let moves = self.moves();
+        if moves != stored {
+            return Err(format!("{keys:?}: {moves} moves are stored, not {stored}"));
+        }
+        let editor = to.editor.map(|turn| self.turns[turn].text());
+        let last = self.last_answer(&to);
+        let is_there = |screen: &str| in_editor(screen) == editor && answer(screen) == last;
         if !self.terminal.until(PATIENCE, is_there) {
             return Err(format!("{keys:?}: {editor:?} and {last:?} are not shown"));
         }
@@ -184,21 +198,70 @@ impl ScreenUser {
         Ok(())
     }
 
-    /// Kills the program and continues the session.
-    fn restart(&mut self, program: &Path) -> Result<(), String> {
-        self.terminal.kill();
-        let started = Terminal::start(&self.home, program, &["-c"]);
-        self.terminal = started.map_err(|error| error.to_string())?;
-        let last = self.session.now.turns().last().map(|turn| {
+    fn last_answer(&self, at: &Position) -> Option<String> {
+        at.turns().last().map(|turn| {
             let turn = &self.turns[*turn];
             format!("done {} {}", turn.number, turn.model)
-        });
-        let shown = last.unwrap_or_else(|| "t/alpha".to_owned());
-        if !self.terminal.shows(PATIENCE, &shown) {
-            return Err(format!("“{shown}” is not shown after a kill"));
-        }
-        // The typed text is restored as a draft.
-        self.terminal.write(CLEAR);
-        Ok(())
+        })
     }
+
+    /// How many moves the file of the session has.
+    fn moves(&self) -> usize {
+        let texts = self.home.sessions().into_iter().map(fs::read_to_string);
+        let texts = texts.map(Result::unwrap_or_default);
+        texts
+            .map(|text| text.matches(r#""type":"leaf""#).count())
+            .sum()
+    }
+
+    /// The draft that a program which was killed left.
+    fn draft(&self) -> Option<String> {
+        let drafts = fs::read_dir(self.home.home().join("drafts"));
+        drafts.into_iter().flatten().flatten().find_map(|file| {
+            let draft: Value = serde_json::from_slice(&fs::read(file.path()).ok()?).ok()?;
+            let text = draft["text"].as_str()?.to_owned();
+            (!text.is_empty()).then_some(text)
+        })
+    }
+
+    /// Kills the program and continues the session. The draft returns, unless it is the prompt that was sent last.
+    fn restart(&mut self, program: &Path) -> Result<(), String> {
+        self.terminal.kill();
+        let draft = self.draft();
+        let started = Terminal::start(&self.home, program, &["-c"]);
+        self.terminal = started.map_err(|error| error.to_string())?;
+        let last = self.last_answer(&self.session.now);
+        let turns = self.session.now.turns();
+        let sent = turns.last().map(|turn| self.turns[*turn].text());
+        let draft = draft.filter(|draft| Some(draft) != sent.as_ref());
+        let is_back = |screen: &str| {
+            let has_draft = |draft: &String| screen.contains(&format!("❯ {draft}"));
+            screen.contains("t/alpha")
+                && answer(screen) == last
+                && draft.as_ref().is_none_or(has_draft)
+        };
+        if !self.terminal.until(PATIENCE, is_back) {
+            return Err(format!(
+                "{last:?} and the draft {draft:?} are not shown after a kill"
+            ));
+        }
+        self.clear()
+    }
+}
+
+/// The prompt in the editor.
+fn in_editor(screen: &str) -> Option<String> {
+    let mut lines = screen.lines().map(str::trim);
+    lines
+        .find_map(|line| line.strip_prefix("❯ ").map(str::to_owned))
+        .filter(|text| text.starts_with("GO "))
+}
+
+/// The last answer on the screen.
+fn answer(screen: &str) -> Option<String> {
+    let lines = screen.lines().map(str::trim);
+    lines
+        .filter(|line| line.starts_with("done "))
+        .next_back()
+        .map(str::to_owned)
 }

@@ -161,6 +161,49 @@ async fn positions_are_the_same_after_a_crash() {
 }
 
 #[tokio::test]
+async fn a_restored_state_leaves_the_steps_forward_after_a_crash() {
+    let data = TestData::new();
+    let store = data.create();
+    let answer = store.append(assistant("answer")).await.unwrap();
+    let second = store.append(user("second")).await.unwrap();
+    let undone = store.jump_to(Some(&answer.id), Some(&second.id), Jump::Undo);
+    undone.await.unwrap();
+    let back = store.jump_to(Some(&second.id), None, Jump::Back);
+    back.await.unwrap();
+    store.append_on_branch(None, user("aside")).await.unwrap();
+    let (_directory, path) = killed(&store);
+    let (again, _) = SessionStore::open(&path).unwrap();
+    again.findings().await.unwrap();
+    let positions = |store: &SessionStore| store.index().read(|tree| tree.positions().clone());
+    assert_eq!(positions(&again), positions(&store));
+    let forward = positions(&again).forward();
+    assert_eq!(forward.and_then(|position| position.before), Some(1));
+}
+
+#[tokio::test]
+async fn a_summary_elsewhere_ends_the_undo_of_a_prompt() {
+    let data = TestData::new();
+    let store = data.create();
+    let first = store.append(assistant("first")).await.unwrap();
+    let answer = store.append(assistant("answer")).await.unwrap();
+    let second = store.append(user("second")).await.unwrap();
+    let undone = store.set_leaf(Some(&answer.id), Some(&second.id));
+    undone.await.unwrap();
+    let kind = EntryKind::BranchSummary {
+        from_id: answer.id,
+        summary: "an answer".to_owned(),
+    };
+    let summary = store.append_to(Some(&first.id), kind).await.unwrap();
+    let (_directory, path) = killed(&store);
+    let (again, _) = SessionStore::open(&path).unwrap();
+    again.findings().await.unwrap();
+    for store in [&store, &again] {
+        assert_eq!(store.index().before(), None);
+        assert_eq!(store.index().position().as_ref(), Some(&summary.id));
+    }
+}
+
+#[tokio::test]
 async fn branch_append_creates_the_file_and_works_in_memory() {
     let data = TestData::new();
     let store = data.create();

@@ -310,3 +310,29 @@ async fn fork_has_the_files_of_its_entries_and_the_last_state() {
     assert_eq!(data["state"], "agent");
     assert_eq!(texts(&index.context(here.as_deref())).len(), 4);
 }
+
+/// Its checkpoints of other branches are before, between and after its own entries, and it has labels.
+#[tokio::test]
+async fn fork_has_no_earlier_positions() {
+    let data = TestData::new();
+    let store = data.create();
+    let restored = checkpoint("restored");
+    store.append_on_branch(None, restored).await.unwrap();
+    let [first, _, third, answer] = with_files(&store).await;
+    for entry in [&first, &third] {
+        let label = EntryKind::Label {
+            target_id: entry.clone(),
+            label: Some("marked".to_owned()),
+        };
+        store.append(label).await.unwrap();
+    }
+    let source = store.index().read(Clone::clone);
+    let (path, header) = data.plan();
+    let places = (Some(answer.as_str()), Some(answer.as_str()));
+    fork(&source, places, path.clone(), &header).unwrap();
+    let (copy, _) = open(&path).await;
+    let fresh = copy.index().read(|tree| tree.positions().clone());
+    assert_eq!(fresh, crate::Positions::default());
+    let labels = copy.index().read(|tree| tree.labels().len());
+    assert_eq!(labels, 2);
+}

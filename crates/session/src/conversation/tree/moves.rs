@@ -134,6 +134,7 @@ impl Move {
         let from = self.store.index().leaf();
         let (target, prompt) = self.find().await?;
         let before = prompt.as_ref().map(|(id, _)| id.as_str());
+        let is_current = target == from && self.store.index().before().as_deref() == before;
         let left = match &self.left {
             LeftBranch::Summarized(instructions) => {
                 self.summarize(desk, target.as_deref(), instructions.as_deref(), cancel)
@@ -152,7 +153,8 @@ impl Move {
                 }
                 self.store.append_to(target.as_deref(), kind).await?;
             }
-            _ if target != from || before.is_some() => {
+            // A step changes the history of positions even if it leads to the same one.
+            _ if !is_current || matches!(self.target, Target::Position(_)) => {
                 self.jump(target.as_deref(), before).await?;
             }
             _ => {}
