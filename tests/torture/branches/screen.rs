@@ -216,11 +216,14 @@ impl ScreenUser {
 
     /// The draft that a program which was killed left.
     fn draft(&self) -> Option<String> {
+        let newest = self.home.sessions().pop()?;
+        let newest = newest.file_stem()?.to_string_lossy().into_owned();
         let drafts = fs::read_dir(self.home.home().join("drafts"));
         drafts.into_iter().flatten().flatten().find_map(|file| {
             let draft: Value = serde_json::from_slice(&fs::read(file.path()).ok()?).ok()?;
             let text = draft["text"].as_str()?.to_owned();
-            (!text.is_empty()).then_some(text)
+            let is_of_newest = newest.ends_with(draft["session"].as_str()?);
+            (is_of_newest && !text.is_empty()).then_some(text)
         })
     }
 
