@@ -23,7 +23,8 @@ fn foreign_session(home: &Home) -> (PathBuf, String) {
     let folder = home.home().join("sessions/--gone-work--");
     let foreign = folder.join(path.file_name().unwrap());
     fs::create_dir(&folder).unwrap();
-    fs::write(&foreign, text.replacen(&work, "/gone/work", 1)).unwrap();
+    let text = text.replacen(&work, "/gone/work", 1);
+    osier_base::atomic_file::write(&foreign, text.as_bytes()).unwrap();
     fs::remove_file(&path).unwrap();
     (foreign, id)
 }
@@ -74,7 +75,7 @@ fn session_of_another_directory_says_so_until_it_continues_here() {
         "{rest:?}"
     );
     assert!(!path.exists());
-    assert_eq!(home.sessions(), [new_path.clone()]);
+    assert_eq!(home.sessions(), std::slice::from_ref(&new_path));
     assert_eq!(directory_of(&new_path), home.work().to_string_lossy());
     let output = home
         .cli()

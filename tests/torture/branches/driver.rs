@@ -425,7 +425,7 @@ impl Driver {
     fn select_model(&mut self) -> Outcome {
         let model = *self.random.pick(&MODELS);
         self.ask("set_model", json!({"reference": format!("t/{model}")}))?;
-        self.session().now.model = model.to_owned();
+        model.clone_into(&mut self.session().now.model);
         self.new_entries().map(drop)
     }
 

@@ -124,10 +124,8 @@ impl OpenSession {
         let budget = context.budget(setup, &store, last_stored.clone());
         let policy = context.session_policy(setup, &store, &budget);
         let (workspace, code) = workspace(setup, &policy, &context, &store);
-        let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
-            .map_err(|error| OpenError::Tools(error.to_string()))?;
+        let tools = tools(setup, &workspace)?;
         let mcp = start_servers(setup, &context, &workspace, &policy, &store);
-        let names = names_of(&tools);
         let Listeners {
             interceptors,
             rules,
@@ -137,20 +135,19 @@ impl OpenSession {
         } = listeners(setup, &context, &policy, &store, &workspace, (&mcp, &code));
         let transport = budget.transport(models.transport());
         let following = Following::new(setup, models, &context, (&mcp, &workspace), &transport);
-        let retry = retry(setup);
         let (calls, cwd) = (Arc::clone(&transport), setup.cwd.clone());
-        let subagents = Subagents::new(calls, rules.clone(), policy.clone(), cwd, retry);
+        let subagents = Subagents::new(calls, rules.clone(), policy.clone(), cwd, retry(setup));
         let config = AgentConfig {
             transport,
             models: models.call_order(),
             thinking: first.level,
-            system_prompt: session_prompt(setup, "", &names),
+            system_prompt: session_prompt(setup, "", &names_of(&tools)),
             tools,
             sources: following.sources(&context, &subagents, &code, &workspace),
             interceptors: following.interceptors(interceptors),
             messages: Vec::new(),
             history,
-            retry,
+            retry: retry(setup),
             max_turns: setup.max_turns,
             temperature: setup.temperature,
             cache_key: Some(store.id().to_owned()),
@@ -305,6 +302,15 @@ impl OpenSession {
     pub(crate) fn find(setup: &SessionSetup, target: &str) -> Result<PathBuf, OpenError> {
         Ok(SessionDirectory::new(&setup.folders.data).find(target)?)
     }
+}
+
+/// The built-in tools that the session offers.
+fn tools(
+    setup: &SessionSetup,
+    workspace: &Arc<Workspace>,
+) -> Result<Vec<Arc<dyn Tool>>, OpenError> {
+    let tools = osier_tools::build(workspace, built_in(setup).as_deref());
+    tools.map_err(|error| OpenError::Tools(error.to_string()))
 }
 
 fn names_of(tools: &[Arc<dyn Tool>]) -> Vec<String> {

@@ -13,7 +13,8 @@ use crate::status::Presence;
 use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
 use osier_base::text;
 use osier_protocol::{
-    BudgetState, ConnectionState, Delivery, Event, SessionInfo, StoredMessage, TreeEvent, slash,
+    BudgetState, ConnectionState, Delivery, Event, ModelInfo, SessionInfo, StoredMessage,
+    TreeEvent, slash,
 };
 
 /// Runs longer than this are worth a notification.
@@ -77,11 +78,7 @@ impl App {
                 self.models.set(models, &self.footer, editor, overlays);
             }
             Event::ModelSelected { model, level, role } => {
-                if let Some(before) = &self.footer.model {
-                    let costs = switch_costs(model, &self.footer);
-                    self.transcript.model_switched(before, model, &costs);
-                }
-                self.footer.model = Some((**model).clone());
+                self.model_selected(model);
                 self.footer.role = role.map(|role| (role, *level));
                 self.footer.level = *level;
             }
@@ -131,6 +128,14 @@ impl App {
             Event::ShutDown => outbox.push(Effect::Quit),
             event => self.on_account(event),
         }
+    }
+
+    fn model_selected(&mut self, model: &ModelInfo) {
+        if let Some(before) = &self.footer.model {
+            let costs = switch_costs(model, &self.footer);
+            self.transcript.model_switched(before, model, &costs);
+        }
+        self.footer.model = Some(model.clone());
     }
 
     fn session_opened(&mut self, session: &SessionInfo, messages: &[StoredMessage]) {
