@@ -84,7 +84,8 @@ async fn file_without_a_header_gets_one_and_loses_no_line() {
     store.close().await.unwrap();
     let path = store.path().unwrap().to_owned();
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.split_once('\n').unwrap().1).unwrap();
+    let text = text.split_once('\n').unwrap().1;
+    osier_base::atomic_file::write(&path, text.as_bytes()).unwrap();
     let (_, entries) = contents(&path).await;
     let here = Path::new("/here/project");
     let after = data.sessions.relocate(&path, here).await.unwrap();
