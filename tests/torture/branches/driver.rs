@@ -452,7 +452,7 @@ impl Driver {
             ..self.turns[last].clone()
         };
         self.session().jump(before, Jump::Usual);
-        self.session().now.model = model.to_owned();
+        model.clone_into(&mut self.session().now.model);
         self.ran(turn)
     }
 

@@ -262,9 +262,8 @@ fn in_editor(screen: &str) -> Option<String> {
 
 /// The last answer on the screen.
 fn answer(screen: &str) -> Option<String> {
-    let lines = screen.lines().map(str::trim);
+    let mut lines = screen.lines().map(str::trim);
     lines
-        .filter(|line| line.starts_with("done "))
-        .next_back()
+        .rfind(|line| line.starts_with("done "))
         .map(str::to_owned)
 }
