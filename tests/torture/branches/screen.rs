@@ -263,6 +263,7 @@ fn in_editor(screen: &str) -> Option<String> {
 /// The last answer on the screen.
 fn answer(screen: &str) -> Option<String> {
     let mut lines = screen.lines().map(str::trim);
-    let last = lines.rfind(|line| line.starts_with("done "));
-    last.map(str::to_owned)
+    lines
+        .rfind(|line| line.starts_with("done "))
+        .map(str::to_owned)
 }

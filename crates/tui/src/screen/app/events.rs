@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use super::App;
 use crate::actions::{Command, Effect, Toast};
-use crate::conversation::{jobs, terminals, usage};
+use crate::conversation::{Transcript, jobs, terminals, usage};
 use crate::dialogs::{about, accounts, hooks, project_map, skills, switch_costs};
 use crate::history::{
     TreeContext, checkpoints, compaction, context, fan, sessions, transfer, tree,
 };
+use crate::status::Footer;
 use crate::status::Presence;
 use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
 use osier_base::text;
@@ -78,7 +79,7 @@ impl App {
                 self.models.set(models, &self.footer, editor, overlays);
             }
             Event::ModelSelected { model, level, role } => {
-                self.model_selected(model);
+                select_model(model, &mut self.footer, &mut self.transcript);
                 self.footer.role = role.map(|role| (role, *level));
                 self.footer.level = *level;
             }
@@ -128,14 +129,6 @@ impl App {
             Event::ShutDown => outbox.push(Effect::Quit),
             event => self.on_account(event),
         }
-    }
-
-    fn model_selected(&mut self, model: &ModelInfo) {
-        if let Some(before) = &self.footer.model {
-            let costs = switch_costs(model, &self.footer);
-            self.transcript.model_switched(before, model, &costs);
-        }
-        self.footer.model = Some(model.clone());
     }
 
     fn session_opened(&mut self, session: &SessionInfo, messages: &[StoredMessage]) {
@@ -331,4 +324,13 @@ impl App {
             self.outbox.push(Effect::Notify(text));
         }
     }
+}
+
+/// Shows the selected model, and what changes with it.
+fn select_model(model: &ModelInfo, footer: &mut Footer, transcript: &mut Transcript) {
+    if let Some(before) = &footer.model {
+        let costs = switch_costs(model, footer);
+        transcript.model_switched(before, model, &costs);
+    }
+    footer.model = Some(model.clone());
 }
