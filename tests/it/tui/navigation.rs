@@ -88,6 +88,29 @@ async fn drag_copies_text_without_decoration() {
 }
 
 #[tokio::test]
+async fn the_last_code_block_and_output_are_copied() {
+    let script = Script::new()
+        .turn(|turn| {
+            turn.text(ANSWER)
+                .tool("bash", json!({"command": "echo out"}))
+        })
+        .turn(|turn| turn.tool("bash", json!({"command": "true"})))
+        .turn(|turn| turn.text("Done."));
+    let mut screen = Screen::new(60, 30).script(script).start().await;
+    screen
+        .send("/copy-code")
+        .shows("no code block to copy yet")
+        .await;
+    screen
+        .send("/copy-output")
+        .shows("no output to copy yet")
+        .await;
+    screen.send("go").settled().await;
+    screen.send("/copy-code").send("/copy-output");
+    assert_eq!(screen.copied(), ["let a = 1;\nlet b = 2;", "out"]);
+}
+
+#[tokio::test]
 async fn repeated_clicks_select_word_and_line() {
     let mut screen = answered(44, 30).await;
     screen.click(4, 2);

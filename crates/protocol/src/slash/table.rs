@@ -62,6 +62,8 @@ table! {
         .by_word().on_screens().sends(|_| requests::one(TreeOp::Clone { keep_open: false }));
     "close" Tabs "" "Close the tab; the session stays stored" .key("close_session").by_word().on_screens();
     "copy" Conversation "" "Copy the last answer" .key("copy_answer").on_screens();
+    "copy-code" Conversation "" "Copy the last code block" .key("copy_code");
+    "copy-output" Conversation "" "Copy the last output of a call or command" .key("copy_output");
     "fan" Run "MODEL MODEL … [-- PROMPT]" "Run several models side by side" .on_screens().sends(requests::fan);
     "fork" Session "[worktree]" "Fork a new session from before the last prompt"
         .by_word().values(&["worktree"]).on_screens().sends(requests::fork);

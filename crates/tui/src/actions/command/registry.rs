@@ -275,6 +275,8 @@ macro_rules! commands {
                 Guide "guide" .feature();
                 Quit "quit" .feature().queries(&["q", "q!", "qa", "qa!", "quit", "wq", "wq!", "wqa", "x", "xa", "exit"]);
                 CopyAnswer "copy" .feature();
+                CopyCode "copy-code" .feature();
+                CopyOutput "copy-output" .feature();
                 Search "search" .feature();
                 Changes "diff" .actions(|| vec![Action::ShowChanges(DiffRange::Session)]).parse(arguments::diff);
                 RestoreFiles "restore" .actions(|| vec![arguments::preview(FilesAt::Here).into()])

@@ -11,7 +11,9 @@ impl Transcript {
     /// Runs a command of the conversation; false when it is not the transcript's.
     pub(crate) fn on_command(&mut self, command: Command, outbox: &mut Outbox) -> bool {
         match command {
-            Command::CopyAnswer => self.copy_answer(outbox),
+            Command::CopyAnswer => copy(self.last_answer(), "answer", "no answer", outbox),
+            Command::CopyCode => copy(self.last_code(), "code", "no code block", outbox),
+            Command::CopyOutput => copy(self.last_output(), "output", "no output", outbox),
             Command::ToggleThinking => self.toggle_thinking(),
             Command::ToggleTools => self.next_density(outbox),
             Command::Browse => self.browsing = true,
@@ -156,13 +158,13 @@ impl Transcript {
             None => outbox.push(Toast::error("nothing to open yet")),
         }
     }
+}
 
-    /// Copies the last answer.
-    fn copy_answer(&mut self, outbox: &mut Outbox) {
-        match self.last_answer() {
-            Some(answer) => outbox.push(Effect::Copy(answer, "answer")),
-            None => outbox.push(Toast::error("no answer to copy yet")),
-        }
+/// Copies a text that is named `kind`; `none` names what there is not yet.
+fn copy(text: Option<String>, kind: &'static str, none: &str, outbox: &mut Outbox) {
+    match text {
+        Some(text) => outbox.push(Effect::Copy(text, kind)),
+        None => outbox.push(Toast::error(format!("{none} to copy yet"))),
     }
 }
 

@@ -86,6 +86,26 @@ impl Transcript {
         Some(text.trim_end().to_owned())
     }
 
+    /// The last code block of the answers.
+    pub(super) fn last_code(&mut self) -> Option<String> {
+        let (width, style) = (self.viewport.0, self.style);
+        let mut cells = self.near.cells.iter_mut().rev();
+        cells.find_map(|cell| Some(cell.code(width, style).pop()?.1))
+    }
+
+    /// The output of the last call or command that has any.
+    pub(super) fn last_output(&self) -> Option<String> {
+        let mut cells = self.near.cells.iter().rev();
+        cells.find_map(|cell| {
+            let output = match &cell.body {
+                Body::Tool(tool) => tool.output().into_owned(),
+                Body::Shell(shell) => shell.output().to_owned(),
+                _ => return None,
+            };
+            Some(output.trim_end().to_owned()).filter(|output| !output.is_empty())
+        })
+    }
+
     /// The name of the picked block.
     pub(super) fn picked_name(&self) -> &'static str {
         let is_code = self.pick.is_some_and(|pick| pick.code.is_some());
