@@ -1,10 +1,10 @@
 //! Every command with its keys, context, and the file and line of each binding. Enter captures new keys.
 
-use crate::actions::{Action, Command, Toast, command::commands};
+use crate::actions::{Action, Command, Effect, Toast, command::commands};
 use crate::drawing::{Choice, Picker};
 use crate::input::plugins;
 use osier_base::text;
-use osier_protocol::PluginKey;
+use osier_protocol::{PluginKey, slash};
 use osier_term::keymap::BindingInfo;
 use osier_term::{Cell, Column, Columns, Face, Item, Keymap, Row, Token, sentence};
 
@@ -21,9 +21,11 @@ const COLUMNS: Columns = Columns {
     ],
 };
 
-/// One command in one context.
+/// One command in one context, or a keymap to use instead.
 #[derive(Debug)]
 pub(super) struct Entry {
+    /// The keymap to use.
+    other: Option<&'static str>,
     context: String,
     command: Command,
     description: String,
@@ -38,6 +40,9 @@ pub(super) fn picker(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Pic
         "no command matches",
         entries(keymap, plugin_keys),
         |entry| {
+            if let Some(name) = entry.other {
+                return [Effect::LoadKeymap(name.to_owned()).into()];
+            }
             let context = entry.context.clone();
             [match entry.command {
                 Command::Plugin(_) => Toast::info(
@@ -52,6 +57,9 @@ pub(super) fn picker(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Pic
     .with_columns(COLUMNS)
     .taking("bind keys")
     .on(Command::Remove, "unbind", |entry| {
+        if entry.other.is_some() {
+            return [Toast::info("select a command: it is unbound").into()];
+        }
         let (context, command) = (entry.context.clone(), entry.command);
         [Action::Unbind { context, command }]
     })
@@ -60,15 +68,24 @@ pub(super) fn picker(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Pic
 
 fn entries(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Vec<Entry> {
     let describe = |command| plugins::description(command, plugin_keys).to_owned();
-    let mut entries: Vec<Entry> = Vec::new();
+    let known = slash::find("keymap").map_or(&[][..], |row| row.values);
+    let others = known.iter().map(|name| Entry {
+        other: Some(name),
+        context: String::new(),
+        command: Command::Keymap,
+        description: format!("Use the keymap {name}"),
+        keys: Vec::new(),
+    });
+    let mut entries: Vec<Entry> = others.collect();
     for bound in keymap.bindings() {
         let place = place(&bound);
-        let known = entries
-            .iter_mut()
-            .find(|entry| entry.context == bound.context && entry.command == bound.action);
+        let known = entries.iter_mut().find(|entry| {
+            entry.context == bound.context && entry.command == bound.action && entry.other.is_none()
+        });
         match known {
             Some(entry) => entry.keys.push((bound.keys, place)),
             None => entries.push(Entry {
+                other: None,
                 context: bound.context.to_owned(),
                 command: bound.action,
                 description: describe(bound.action),
@@ -77,8 +94,10 @@ fn entries(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Vec<Entry> {
         }
     }
     for info in commands().filter(|info| info.in_palette()) {
-        if entries.iter().all(|entry| entry.command != info.command) {
+        let is_listed = |entry: &Entry| entry.command == info.command && entry.other.is_none();
+        if !entries.iter().any(is_listed) {
             entries.push(Entry {
+                other: None,
                 context: "global".to_owned(),
                 command: info.command,
                 description: describe(info.command),
@@ -108,17 +127,21 @@ impl Choice for Entry {
                 Cell::new(keys[..keys.len().min(LISTED)].join(", "), Token::Accent),
             ],
             keywords: format!("{} {} {}", self.context, self.command, keys.join(" ")),
-            dimmed: keys.is_empty(),
+            dimmed: keys.is_empty() && self.other.is_none(),
             ..Item::default()
         }
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        self.context == other.context && self.command == other.command
+        self.other == other.other && self.context == other.context && self.command == other.command
     }
 }
 
 fn preview(entry: &Entry) -> Vec<Row> {
+    if entry.other.is_some() {
+        let text = format!("{} for this and later starts", entry.description);
+        return vec![Row::new(sentence(&text, Token::Text))];
+    }
     let mut rows = vec![Row::plain(
         entry.command.to_string(),
         Face::bold(Token::Title),
