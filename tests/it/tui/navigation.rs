@@ -94,7 +94,6 @@ async fn the_last_code_block_and_output_are_copied() {
             turn.text(ANSWER)
                 .tool("bash", json!({"command": "echo out"}))
         })
-        .turn(|turn| turn.tool("bash", json!({"command": "true"})))
         .turn(|turn| turn.text("Done."));
     let mut screen = Screen::new(60, 30).script(script).start().await;
     screen
