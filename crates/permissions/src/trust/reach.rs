@@ -95,6 +95,7 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
         (search.reach.all, search.reach.every) = (false, false);
         search.reach.names.clear();
     }
+    search.reach.add_targets(project);
     Ok(search.reach)
 }
 

@@ -119,6 +119,7 @@ impl Search<'_> {
         }
         if is_own {
             self.reach.files.insert(file.to_owned());
+            self.target_of(file, kind)?;
         }
         if file.is_dir() {
             let main = if kind == "py" {
@@ -163,6 +164,19 @@ impl Search<'_> {
             self.cwd = cwd;
         }
         self.text(&text, &folder, kind, is_own)
+    }
+
+    /// Adds the script that a link leads to: a program looks for others next to the link, or next to its target.
+    fn target_of(&mut self, link: &Path, kind: &str) -> Result<(), String> {
+        let real = real_path::resolve(link).real;
+        if real == link || !real.starts_with(self.project) {
+            return Ok(());
+        }
+        let folder = real.parent().filter(|folder| *folder != self.project);
+        self.reach
+            .folders
+            .extend(folder.map(|folder| (folder.to_owned(), true)));
+        self.script(&real, kind)
     }
 
     /// Adds what the text of a script in `folder` loads. Of a script of the user elsewhere, only what it runs counts: its modules are the

@@ -220,7 +220,7 @@ fn replaced(text: &str, name: &str, value: &str) -> String {
 }
 
 /// The place of the bracket that closes the one that is open at the start.
-fn end_of(text: &str, open: char, close: char) -> Option<usize> {
+pub(super) fn end_of(text: &str, open: char, close: char) -> Option<usize> {
     let mut depth = 1;
     text.find(|char| {
         if char == open {
