@@ -229,6 +229,20 @@ const CASES: &[Case] = &[
     ("sphinx-build docs out", &[("docs/index.rst", "1")], "docs/index.rst"),
     ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"docusaurus build\"}}"), ("node_modules/.bin/docusaurus", "#!/bin/sh\n"), ("docs/a.mdx", "1")], "docs/a.mdx"),
     ("'jdtls'", &[("pom.xml", "1")], "pom.xml"),
+    // Virtual environments with folders of the project, and modules that are found by their names.
+    ("venv/bin/black -q src", &[("venv/lib/python3/site-packages/own.pth", "../../../../src\n")], "src/sitecustomize.py"),
+    ("venv/bin/python scripts/guard.py", &[("venv/lib/python3/site-packages/own.pth", "../../../../src\n")], "src/sitecustomize.py"),
+    ("uv run black src", &[("venv/lib/python3/site-packages/own.pth", "../../../../src\n")], "src/usercustomize/__init__.py"),
+    ("HOME/venv/bin/black src", &[("../home/venv/pyvenv.cfg", ""), ("../home/venv/bin/black", "#!x\n"), ("../home/venv/lib/python3/site-packages/own.pth", "../../../../../project/src\n")], "src/sitecustomize.py"),
+    ("'venv/bin/python' 'mcp/server.py'", &[("mcp/server.py", "import json\n"), ("venv/lib/python3/site-packages/own.pth", "../../../../src\n")], "src/sitecustomize.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import mya\n"), ("packages/a/src/mya/__init__.py", "import myb\n"), ("packages/b/src/myb/__init__.py", "1")], "packages/b/src/myb/__init__.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import mya\n"), ("packages/a/src/mya/__init__.py", "import subprocess\nsubprocess.run(['sh', 'tools/c'])\n")], "tools/c"),
+    // Settings of cargo, and the compiler that they choose.
+    ("cargo fmt", &[], ".cargo/config.toml"),
+    ("cargo metadata", &[], ".cargo/config.toml"),
+    ("cargo clippy", &[(".cargo/config.toml", "[build]\nrustc-wrapper = 'tools/c'\n")], "tools/c"),
+    ("rustfmt --check x.rs", &[], "rust-toolchain.toml"),
+    ("rustfmt --check x.rs", &[("rust-toolchain.toml", "[toolchain]\npath = 'tc'\n"), ("tc/bin/rustfmt", "1")], "tc/bin/rustfmt"),
     // Modules that are missing.
     ("node scripts/h.mjs", &[(NODE_HOOK, "import './later.mjs'")], "scripts/later.mjs"),
 ];

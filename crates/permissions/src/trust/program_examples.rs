@@ -257,6 +257,12 @@ pub(super) fn installed() -> Place {
         ),
         ("node_modules/prettier/index.cjs", "1"),
         ("node_modules/.bin/server", "#!/bin/sh\n"),
+        ("../home/venv/pyvenv.cfg", ""),
+        ("../home/venv/bin/black", "#!python\n"),
+        (
+            "../home/venv/lib/python3/site-packages/own.pth",
+            "../../../../../project/lib\n",
+        ),
         ("venv/pyvenv.cfg", ""),
         ("venv/bin/black", "#!venv/bin/python\nimport black\n"),
         ("venv/bin/python", "1"),
@@ -515,6 +521,8 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
     ("pylint src", false),
     ("HOME/exit.py", false),
     ("make check", false),
+    ("HOME/venv/bin/black -q src/main.py", false),
+    ("cargo metadata --no-deps", false),
     ("just lint-js", false),
 ];
 

@@ -593,6 +593,7 @@ impl Search<'_> {
     pub(super) fn environments(&mut self, folder: &Path) {
         for environment in [".venv", "venv"].map(|name| folder.join(name)) {
             if environment.is_dir() {
+                self.linked_folders(&environment);
                 self.reach.folders.entry(environment).or_default();
             }
         }

@@ -129,6 +129,24 @@ impl Search<'_> {
         }
     }
 
+    /// Adds the settings of cargo, for commands that do not run the project.
+    pub(super) fn cargo(&mut self, arguments: &[Word]) {
+        let mut words = arguments.iter().map(|word| word.text.as_str());
+        let command = words.find(|word| !word.starts_with(['-', '+']));
+        if command.is_some_and(|command| ["build", "test", "run", "check"].contains(&command)) {
+            return;
+        }
+        self.selectors();
+        for folder in self.above() {
+            for file in ["config.toml", "config"].map(|name| folder.join(".cargo").join(name)) {
+                let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                let loads = ["wrapper", "rustc", "runner", "linker", "credential", "fmt"];
+                self.reach.all |= loads.iter().any(|word| text.contains(word));
+                self.reach.files.insert(file);
+            }
+        }
+    }
+
     /// Adds the packages of Rust whose code runs while others are compiled, with those that they name.
     fn macros(&mut self) {
         let mut waiting = vec![(self.project.to_owned(), 0)];
