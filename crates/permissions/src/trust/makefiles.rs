@@ -1,14 +1,21 @@
 //! The rules of `make` and `just`: what the recipes of goals run, and what the file itself runs when it is read.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path, regular_file};
 
+use super::known_programs::is_in;
 use super::reach::{Search, TEXT};
-use super::shell_text::selects_code;
+use super::shell_text::{end_of, selects_code};
 use crate::programs::{is_shell, name_of};
 use crate::shell::Word;
+
+/// A value that is put together of names of the file.
+const COMPUTED: &str = "$computed";
+/// Functions of make whose values are names of files, or what a command writes.
+const FUNCTIONS: &str = "shell wildcard info warning error";
 
 impl Search<'_> {
     pub(super) fn make(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
@@ -24,7 +31,10 @@ impl Search<'_> {
         while let Some(word) = words.next() {
             let text = word.text.as_str();
             if !word.is_fixed() && !is_just || word.is_fixed() && text.contains('=') && !is_just {
-                self.reach.all |= !text.contains('=')
+                let value = text.split_once('=').map(|(_, value)| value);
+                // The value of a variable that recipes run.
+                self.reach.all |= !word.is_fixed()
+                    || value.is_none_or(|value| value.contains(['/', ' ']))
                     || ["SHELL", "MAKE"].iter().any(|name| text.starts_with(name));
                 continue;
             }
@@ -96,11 +106,28 @@ impl Search<'_> {
         let patterns = rules
             .all
             .keys()
-            .filter(|name| name.contains('%') || name.starts_with('.'));
+            .filter(|name| name.contains(['%', '$']) || name.starts_with('.'));
         waiting.extend(patterns.cloned());
         // Make builds the files that it includes.
         waiting.append(&mut rules.included);
+        // `just folder/recipe`, and a name that it does not have.
+        let is_known = |goal: &String| rules.all.contains_key(goal) && !goal.contains([':', '/']);
+        self.reach.all |= is_just && !goals.first().is_none_or(is_known)
+            || is_just && goals.iter().any(|goal| goal.contains("::"));
+        self.reach.all |= rules.is_late();
         while let Some(goal) = waiting.pop() {
+            if goal.contains(['$', '(', ')']) && !is_just {
+                // A computed name can be that of each rule.
+                let all = rules.all.keys();
+                let others =
+                    all.filter(|name| !self.tasks.contains(&(file.to_owned(), (*name).clone())));
+                waiting.extend(
+                    others
+                        .filter(|name| **name != goal)
+                        .cloned()
+                        .collect::<Vec<_>>(),
+                );
+            }
             let Some((needs, commands)) = rules.all.get(&goal) else {
                 // A goal without a rule of its own is a file.
                 continue;
@@ -108,9 +135,12 @@ impl Search<'_> {
             if !self.tasks.insert((file.to_owned(), goal)) {
                 continue;
             }
+            self.reach.all |= is_just && !needs.iter().all(|need| rules.all.contains_key(need));
             waiting.extend(needs.iter().cloned());
             for command in commands {
+                self.reach.all |= command.contains(COMPUTED);
                 self.line(command)?;
+                self.named(command);
             }
         }
         Ok(())
@@ -119,6 +149,9 @@ impl Search<'_> {
     /// Reads the rules of the file and of those that it includes.
     fn rules(&mut self, file: &Path, is_just: bool, rules: &mut Rules) -> Result<(), String> {
         self.reach.files.insert(file.to_owned());
+        if !is_just {
+            self.sources(file);
+        }
         let text = regular_file::read_text(file, TEXT);
         let Some(text) = text.ok().filter(|_| rules.files < 32) else {
             self.all();
@@ -139,19 +172,51 @@ impl Search<'_> {
                 continue;
             }
             let line = line.split('#').next().unwrap_or_default().trim();
+            if !is_just && chooses(line) {
+                self.all();
+                self.named(&text);
+            }
+            if is_just && line.starts_with('[') {
+                // An attribute of the next recipe.
+                continue;
+            }
+            if let Some((name, target)) = alias(line).filter(|_| is_just) {
+                let rule = rules.all.entry(name.to_owned()).or_default();
+                rule.0.push(target.to_owned());
+                continue;
+            }
             self.assigned(line, is_just, rules)?;
             #[rustfmt::skip]
             let mut includes = ["include ", "-include ", "sinclude ", "import ", "import? ", "mod? "].iter();
             if let Some(names) = includes.find_map(|word| line.strip_prefix(word)) {
                 self.included(&rules.expanded(names, is_just), is_just, rules)?;
-            } else if let Some((name, value)) = variable(line) {
-                let value = rules.expanded(value, is_just);
-                rules.variables.insert(name.to_owned(), value);
+            } else if let Some((name, value)) = variable(line, is_just) {
+                let value = rules.expanded(&value, is_just);
+                // Which of the values a recipe gets is not known here.
+                let before = rules.variables.insert(name.to_owned(), value);
+                if before.is_some_and(|before| before != rules.variables[name]) {
+                    self.all();
+                    self.named(&text);
+                }
             } else if let Some((names, needs)) = line.split_once(':') {
                 current = rules.add(names, needs, is_just);
             }
         }
         Ok(())
+    }
+
+    /// Adds the files of which make makes the file by rules of its own, such as `Makefile.sh`.
+    fn sources(&mut self, file: &Path) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let folder = file.parent().unwrap_or(self.project);
+        for entry in folder.read_dir().into_iter().flatten().flatten() {
+            let other = entry.file_name();
+            let other = other.to_string_lossy();
+            let rest = other.strip_prefix(&*name).unwrap_or_default();
+            if rest.starts_with(['.', ',']) || other.strip_prefix("s.") == Some(&*name) {
+                self.reach.files.insert(entry.path());
+            }
+        }
     }
 
     /// All code, if the file computes rules, or says how they are written.
@@ -264,15 +329,47 @@ fn is_inherited(name: &str) -> bool {
     ["PATH", "HOME", "EDITOR", "PAGER", "LD_LIBRARY_PATH"].contains(&name)
 }
 
+/// Whether the line is a condition, or sets a variable for a rule only.
+fn chooses(line: &str) -> bool {
+    let first = line.split([' ', '(', '\t']).next().unwrap_or_default();
+    let is_condition = ["ifdef", "ifndef", "ifeq", "ifneq", "else", "endif"].contains(&first);
+    let rest = line.split_once(':').filter(|(names, rest)| {
+        !names.contains('=') && !rest.trim_start_matches(':').starts_with('=')
+    });
+    let sets = |rest: &str| {
+        rest.split(';')
+            .next()
+            .is_some_and(|rest| rest.contains('='))
+    };
+    is_condition || rest.is_some_and(|(_, rest)| sets(rest))
+}
+
+/// `alias name := recipe` of `just`.
+fn alias(line: &str) -> Option<(&str, &str)> {
+    let (name, target) = line.strip_prefix("alias ")?.split_once(":=")?;
+    Some((name.trim(), target.trim()))
+}
+
 /// The variable that the line sets, and its value.
-fn variable(line: &str) -> Option<(&str, &str)> {
+fn variable(line: &str, is_just: bool) -> Option<(&str, String)> {
     let at = line.find('=')?;
-    if line.find(':').is_some_and(|colon| colon + 2 < at) {
+    let is_value = |colon: usize| colon + 2 < at || is_just && colon + 1 != at;
+    if line.find(':').is_some_and(is_value) {
         return None;
     }
-    let name = line[..at].trim_end_matches([':', '?', '+', '!', ' ']);
-    let name = name.strip_prefix("export ").unwrap_or(name);
-    Some((name.trim(), line[at + 1..].trim().trim_matches(['"', '\''])))
+    let name = line[..at].trim_end_matches([':', '?', '+', '!', ' ', '\t']);
+    let name = name.split_whitespace().last().unwrap_or_default();
+    let value = line[at + 1..].trim();
+    if is_just {
+        let quoted = ['"', '\''].iter().find_map(|quote| {
+            let inner = value.strip_prefix(*quote)?.strip_suffix(*quote)?;
+            (!inner.contains(*quote)).then_some(inner)
+        });
+        let is_computed = value.contains(['+', '/']) || value.starts_with("if ");
+        let other = if is_computed { COMPUTED } else { "$unknown" };
+        return Some((name, quoted.unwrap_or(other).to_owned()));
+    }
+    Some((name, value.trim_matches(['"', '\'']).to_owned()))
 }
 
 /// The rules of a makefile, and what its variables are.
@@ -283,6 +380,8 @@ struct Rules {
     variables: BTreeMap<String, String>,
     included: Vec<String>,
     files: usize,
+    /// Variables that were used before they were set.
+    missing: RefCell<BTreeSet<String>>,
 }
 
 impl Rules {
@@ -296,16 +395,27 @@ impl Rules {
         let names: Vec<String> = names
             .map(|name| name.trim_start_matches('@').to_owned())
             .collect();
+        let needs = if is_just {
+            recipes(&needs)
+        } else {
+            needs.split_whitespace().map(str::to_owned).collect()
+        };
         for name in &names {
             if !name.starts_with('.') {
                 self.first.get_or_insert_with(|| name.clone());
             }
             let rule = self.all.entry(name.clone()).or_default();
-            rule.0.extend(needs.split_whitespace().map(str::to_owned));
+            rule.0.extend(needs.iter().cloned());
             rule.1
                 .extend(Some(command.trim().to_owned()).filter(|command| !command.is_empty()));
         }
         names
+    }
+
+    /// Whether a variable was used before it was set.
+    fn is_late(&self) -> bool {
+        let missing = self.missing.borrow();
+        missing.iter().any(|name| self.variables.contains_key(name))
     }
 
     /// The text with the values of variables; a shell knows no more of the others than we do.
@@ -319,8 +429,12 @@ impl Rules {
         loop {
             let next = marks.iter().filter_map(|(start, end)| {
                 let at = rest.find(start)?;
-                let length = rest[at..].find(end)?;
-                Some((at, start.len(), length, end.len()))
+                let inner = &rest[at + start.len()..];
+                let length = match (start.chars().last(), end.chars().next()) {
+                    (Some(open), Some(close)) if !is_just => end_of(inner, open, close)?,
+                    _ => inner.find(end)?,
+                };
+                Some((at, start.len(), start.len() + length, end.len()))
             });
             let Some((at, start, length, end)) = next.min() else {
                 break;
@@ -330,7 +444,13 @@ impl Rules {
             match self.variables.get(name) {
                 Some(value) => found.push_str(value),
                 None if name == "MAKE" => found.push_str("make"),
-                None => found.push_str("$unknown"),
+                None => {
+                    let first = name.split(char::is_whitespace).next().unwrap_or_default();
+                    let is_function = first != name || name.contains(':');
+                    let is_data = is_just || !is_function || is_in(FUNCTIONS, first);
+                    found.push_str(if is_data { "$unknown" } else { COMPUTED });
+                    self.missing.borrow_mut().insert(name.to_owned());
+                }
             }
             rest = &rest[at + length + end..];
         }
@@ -344,4 +464,18 @@ impl Rules {
             .fold(found, |text, name| text.replace(name, "file"));
         found.replace("$$", "$")
     }
+}
+
+/// The names of the recipes that a recipe of `just` needs: `(name "argument")`.
+fn recipes(needs: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut is_argument = false;
+    for word in needs.split_whitespace().filter(|word| *word != "&&") {
+        let name = word.trim_start_matches('(').trim_end_matches(')');
+        if !is_argument && !name.is_empty() {
+            found.push(name.to_owned());
+        }
+        is_argument = (is_argument || word.starts_with('(')) && !word.ends_with(')');
+    }
+    found
 }

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use super::program_examples::installed;
 use super::program_tests::Place;
 
-/// The command, the files of the project, and the attacked file.
+/// The command, the files of the project (`-> ` is a link), and the attacked file.
 type Case = (
     &'static str,
     &'static [(&'static str, &'static str)],
@@ -121,6 +121,30 @@ const CASES: &[Case] = &[
     ("just fmt", &[("justfile", "set dotenv-load\nfmt:\n    jq .\n")], ".env"),
     ("just fmt", &[("justfile", "export PATH := 'tools'\nfmt:\n    jq .\n")], "tools/jq"),
     ("just fmt", &[("justfile", "v := `tools/c`\nfmt:\n    jq .\n")], "tools/c"),
+    // Rules, names and values of make and just that are not understood.
+    ("make fmt", &[("Makefile", "FMT = ./tools/c\nFMT += -q\nfmt:\n\t$(FMT)\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "FMT = npx prettier\nfmt:\n\t$(FMT) $(MORE)\nMORE = --plugin=./lib/p.mjs\n"), ("lib/p.mjs", "1")], "lib/p.mjs"),
+    ("make fmt", &[("Makefile", "FMT = npx prettier\nFMT += --plugin=./lib/p.mjs\nfmt:\n\t$(FMT) x\n"), ("lib/p.mjs", "1")], "lib/p.mjs"),
+    ("make fmt", &[("Makefile", "LINT = sh tools/c\nifdef CI\nLINT = echo\nendif\nfmt:\n\t$(LINT)\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "ifeq ($(A),b)\nFMT = ./tools/c\nelse\nFMT = echo\nendif\nfmt:\n\t$(FMT)\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "CMD = echo\nfmt: CMD = ./tools/c\nfmt:\n\t$(CMD)\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "CMD = echo\nfmt:: CMD = ./tools/c\nfmt::\n\t$(CMD)\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "CMD = echo\noverride CMD = ./tools/c\nfmt:\n\t$(CMD)\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "fmt: $(addprefix fmt-,a b)\nfmt-a:\n\ttools/c\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "PARTS = a b\nfmt: $(PARTS:%=fmt-%)\nfmt-a:\n\ttools/c\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "fmt: $(PARTS)\nfmt-a:\n\ttools/c\nPARTS = fmt-a\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "PARTS := fmt-a\nPARTS += fmt-b\nfmt: $(PARTS)\nfmt-a:\n\ttools/c\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "fmt:\n\tnpx prettier $(addprefix --plugin=,./lib/p.mjs) x\n"), ("lib/p.mjs", "1")], "lib/p.mjs"),
+    ("make fmt CMD=./tools/c", &[("Makefile", "CMD = echo\nfmt:\n\t$(CMD)\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "fmt:\n\ttrue\n")], "Makefile.sh"),
+    ("make fmt", &[("Makefile", "fmt:\n\t$(MAKE) $(NEXT)\nall:\n\ttools/c\n")], "tools/c"),
+    ("just f", &[("justfile", "alias f := fmt\nfmt:\n    tools/c\n")], "tools/c"),
+    ("just fmt", &[("justfile", "fmt: (run \"a b\" \"c\") && last\nrun name more:\n    true\nlast:\n    tools/c\n")], "tools/c"),
+    ("just fmt", &[("justfile", "fmt: (run \"a\")\nrun name:\n    tools/c\n")], "tools/c"),
+    ("just sub/fmt", &[("justfile", "fmt:\n    true\n"), ("sub/justfile", "fmt:\n    ../tools/c\n")], "tools/c"),
+    ("just fmt", &[("justfile", "fmt name=\"x:y\": run\nrun:\n    tools/c\n")], "tools/c"),
+    ("just", &[("justfile", "[private]\n[group: 'x']\nfmt:\n    tools/c\n")], "tools/c"),
+    ("just fmt", &[("justfile", "dir := \"lib\"\nplug := \"--plugin=./\" + dir + \"/p.mjs\"\nfmt:\n    npx prettier {{plug}} x\n"), ("lib/p.mjs", "1")], "lib/p.mjs"),
     // Language servers that run code of the project.
     ("'rust-analyzer'", &[], "crates/a/build.rs"),
     ("'rust-analyzer'", &[("crates/m/Cargo.toml", "[lib]\nproc-macro = true\n"), ("crates/m/src/lib.rs", "1")], "crates/m/src/lib.rs"),
@@ -178,6 +202,47 @@ const CASES: &[Case] = &[
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import jinja2\nprint(jinja2.Template(open('docs/steps.md').read()).render())\n")], "docs/steps.md"),
     ("node scripts/h.mjs", &[(NODE_HOOK, "import matter from 'gray-matter'\nmatter.read('docs/steps.md')")], "docs/steps.md"),
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync } from 'child_process'\nconst options = { cwd: 'sub' }\nspawnSync('make', [], options)")], "sub/check.sh"),
+    // Links: the target counts, and what lies next to it.
+    ("make fmt", &[("build/Makefile", "fmt:\n\ttrue\n"), ("Makefile", "-> build/Makefile")], "build/Makefile"),
+    ("make fmt", &[("Makefile", "include own.mk\n"), ("build/own.mk", "fmt:\n\ttrue\n"), ("own.mk", "-> build/own.mk")], "build/own.mk"),
+    ("just fmt", &[("build/justfile", "fmt:\n    true\n"), ("justfile", "-> build/justfile")], "build/justfile"),
+    ("npm run fmt", &[("conf/package.json", "{\"scripts\": {\"fmt\": \"true\"}}"), ("package.json", "-> conf/package.json")], "conf/package.json"),
+    ("npx lint-staged", &[("conf/staged.json", "{\"*.md\": \"prettier\"}"), (".lintstagedrc.json", "-> conf/staged.json")], "conf/staged.json"),
+    ("pre-commit run", &[("ci/pc.yaml", "repos:\n- repo: local\n"), (".pre-commit-config.yaml", "-> ci/pc.yaml")], "ci/pc.yaml"),
+    ("git commit -m x", &[("scripts/pc.py", "#!/usr/bin/env python3\nimport json\n"), (".git/hooks/pre-commit", "-> ../../scripts/pc.py")], "scripts/json.py"),
+    ("git commit -m x", &[("scripts/pc.py", "#!/usr/bin/env python3\nimport help\n"), ("scripts/help.py", "import deep\n"), ("scripts/deep.py", "1"), (".git/hooks/pre-commit", "-> ../../scripts/pc.py")], "scripts/deep.py"),
+    ("npx eslint src", &[("conf/lint.mjs", "export default []"), ("eslint.config.mjs", "-> conf/lint.mjs")], "conf/lint.mjs"),
+    // Npm.
+    ("npm run lint -ws", &[("packages/a/package.json", "{\"scripts\": {\"lint\": \"node l.js\"}}"), ("packages/a/l.js", "1")], "packages/a/l.js"),
+    ("npm run lint --ws", &[("packages/a/l.js", "1")], "packages/a/l.js"),
+    ("npm run lint --if-present --workspaces", &[("packages/a/l.js", "1")], "packages/a/l.js"),
+    ("make fmt", &[("Makefile", "fmt:\n\tnpm run lint -ws\n"), ("packages/a/l.js", "1")], "packages/a/l.js"),
+    ("npx --yes prettier -w x", &[("package.json", "{\"bin\": {\"prettier\": \"./e.js\"}}"), ("e.js", "1")], "e.js"),
+    ("npm version patch", &[], "package.json"),
+    ("npx lint-staged", &[], "src/.lintstagedrc.json"),
+    ("npx stylelint x", &[], ".config/config.js"),
+    ("npx commitlint", &[("commitlint.config.js", "module.exports = {}")], ".config/config.cjs"),
+    // Files that are named like texts, which build tools run.
+    ("mvn -q spotless:apply", &[("pom.xml", "1")], "pom.xml"),
+    ("ant fmt", &[("build.xml", "1")], "build.xml"),
+    ("cmake --build build", &[("CMakeLists.txt", "1")], "CMakeLists.txt"),
+    ("sphinx-build docs out", &[("docs/index.rst", "1")], "docs/index.rst"),
+    ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"docusaurus build\"}}"), ("node_modules/.bin/docusaurus", "#!/bin/sh\n"), ("docs/a.mdx", "1")], "docs/a.mdx"),
+    ("'jdtls'", &[("pom.xml", "1")], "pom.xml"),
+    // Virtual environments with folders of the project, and modules that are found by their names.
+    ("venv/bin/black -q src", &[("venv/lib/python3/site-packages/own.pth", "../../../../src\n")], "src/sitecustomize.py"),
+    ("venv/bin/python scripts/guard.py", &[("venv/lib/python3/site-packages/own.pth", "../../../../src\n")], "src/sitecustomize.py"),
+    ("uv run black src", &[("venv/lib/python3/site-packages/own.pth", "../../../../src\n")], "src/usercustomize/__init__.py"),
+    ("HOME/venv/bin/black src", &[("../home/venv/pyvenv.cfg", ""), ("../home/venv/bin/black", "#!x\n"), ("../home/venv/lib/python3/site-packages/own.pth", "../../../../../project/src\n")], "src/sitecustomize.py"),
+    ("'venv/bin/python' 'mcp/server.py'", &[("mcp/server.py", "import json\n"), ("venv/lib/python3/site-packages/own.pth", "../../../../src\n")], "src/sitecustomize.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import mya\n"), ("packages/a/src/mya/__init__.py", "import myb\n"), ("packages/b/src/myb/__init__.py", "1")], "packages/b/src/myb/__init__.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import mya\n"), ("packages/a/src/mya/__init__.py", "import subprocess\nsubprocess.run(['sh', 'tools/c'])\n")], "tools/c"),
+    // Settings of cargo, and the compiler that they choose.
+    ("cargo fmt", &[], ".cargo/config.toml"),
+    ("cargo metadata", &[], ".cargo/config.toml"),
+    ("cargo clippy", &[(".cargo/config.toml", "[build]\nrustc-wrapper = 'tools/c'\n")], "tools/c"),
+    ("rustfmt --check x.rs", &[], "rust-toolchain.toml"),
+    ("rustfmt --check x.rs", &[("rust-toolchain.toml", "[toolchain]\npath = 'tc'\n"), ("tc/bin/rustfmt", "1")], "tc/bin/rustfmt"),
     // Modules that are missing.
     ("node scripts/h.mjs", &[(NODE_HOOK, "import './later.mjs'")], "scripts/later.mjs"),
 ];
@@ -188,7 +253,10 @@ fn a_program_that_could_load_changed_code_of_its_project_does_not_run() {
     for (command, files, attacked) in CASES {
         let place = installed();
         for (name, text) in *files {
-            place.write(name, text);
+            match text.strip_prefix("-> ") {
+                Some(target) => place.link_again(target, name),
+                None => place.write(name, text),
+            };
         }
         place.decide(true);
         let run = match *command {

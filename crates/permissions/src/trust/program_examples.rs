@@ -69,7 +69,7 @@ pub(super) fn installed() -> Place {
             "Makefile",
             "-include mk/more.mk\nPYTHON ?= python3\nSRC := $(shell git ls-files '*.py')\nchk:\n\t@./tools/c\n\t@npm run lint\n\t@$(MAKE) -C sub\n\
             lint: ## Check\n\t@npx eslint src\n\truff check $(SRC)\nfmt: lint\n\t$(PYTHON) -m black src tests\n\tnpx prettier -w . > /dev/null\n\
-            test:\n\tpytest -q\nbuild: test\n\tcargo build --release\n",
+            test:\n\tpytest -q\nbuild: test\n\tcargo build --release\n.PHONY: check\ncheck: $(SRC)\n\truff check $(wildcard src/*.py)\n",
         ),
         ("tools/c", "#!/bin/sh\n"),
         ("sub/Makefile", "all:\n\t./check.sh\n"),
@@ -158,7 +158,7 @@ pub(super) fn installed() -> Place {
         (".claude/hooks/check.sh", "#!/bin/sh\necho ok\n"),
         (
             "justfile",
-            "lint: fmt\n    @npx eslint src\n    ./tools/c {{arg}}\nfmt:\n    ruff format src\n",
+            "lint: fmt\n    @npx eslint src\n    ./tools/c {{arg}}\nfmt:\n    ruff format src\nalias lint-js := js\n[private]\njs files=\"src\": fmt\n    npx eslint {{files}}\n",
         ),
         ("eslint.config.js", ESLINT),
         ("biome.json", "{}"),
@@ -257,6 +257,12 @@ pub(super) fn installed() -> Place {
         ),
         ("node_modules/prettier/index.cjs", "1"),
         ("node_modules/.bin/server", "#!/bin/sh\n"),
+        ("../home/venv/pyvenv.cfg", ""),
+        ("../home/venv/bin/black", "#!python\n"),
+        (
+            "../home/venv/lib/python3/site-packages/own.pth",
+            "../../../../../project/lib\n",
+        ),
         ("venv/pyvenv.cfg", ""),
         ("venv/bin/black", "#!venv/bin/python\nimport black\n"),
         ("venv/bin/python", "1"),
@@ -514,6 +520,10 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
     ("env NODE_ENV=test npx eslint src", false),
     ("pylint src", false),
     ("HOME/exit.py", false),
+    ("make check", false),
+    ("HOME/venv/bin/black -q src/main.py", false),
+    ("cargo metadata --no-deps", false),
+    ("just lint-js", false),
 ];
 
 /// Ordinary work.

@@ -65,6 +65,12 @@ impl Place {
         path
     }
 
+    /// A link in the place of another file.
+    pub(super) fn link_again(&self, target: &str, name: &str) -> PathBuf {
+        drop(fs::remove_file(self.project.join(name)));
+        self.link(target, name)
+    }
+
     pub(super) fn decide(&self, trusted: bool) {
         let files = ProjectFiles::read(&self.project);
         self.trust.decide(&files, trusted).unwrap();

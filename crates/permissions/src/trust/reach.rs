@@ -23,7 +23,7 @@ use super::known_programs::{
     is_runner, loads_all,
 };
 use super::program_use::ProgramUse;
-use super::shell_text::{plain, selects_code, with_values};
+use super::shell_text::{inherits, plain, selects_code, with_values};
 pub(super) use super::snapshot::Reach;
 use crate::equivalents::{self, Equivalents};
 use crate::known;
@@ -53,6 +53,7 @@ const COPIES: [&str; 9] = [
 pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
     let cwd = real_path::resolve(&run.cwd).real;
     let cwd_of_run = cwd.clone();
+    let starts_something = !run.files.is_empty() || !run.command.is_empty();
     let mut search = Search {
         project,
         cwd,
@@ -95,6 +96,11 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
         (search.reach.all, search.reach.every) = (false, false);
         search.reach.names.clear();
     }
+    // The programs inherit what the user set for osier itself.
+    let inherited = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    search.reach.all |= starts_something && inherits(inherited, &run.cwd, project);
+    search.reach.add_targets(project);
     Ok(search.reach)
 }
 
@@ -490,6 +496,12 @@ impl Search<'_> {
         if name == "git" {
             return self.git(arguments);
         }
+        if name == "cargo" {
+            self.cargo(arguments);
+        }
+        if name == "rustfmt" {
+            self.selectors();
+        }
         if is_quiet(name, arguments)
             || self.runner(name, arguments, moves)?
             || self.tool(name, arguments, moves)?
@@ -540,6 +552,10 @@ impl Search<'_> {
         };
         let name = name_of(text);
         let real = real_path::resolve(&found).real;
+        if let Some(environment) = found.parent().and_then(Path::parent) {
+            // Of the user, with folders of the project.
+            self.linked_folders(environment);
+        }
         if !found.starts_with(self.project) && !real.starts_with(self.project) {
             if text.contains('/') && is_future(&real) {
                 self.every();
@@ -600,6 +616,7 @@ impl Search<'_> {
             if below.components().any(|part| part.as_os_str() == PACKAGES) {
                 self.packages(name);
             } else if let Some(environment) = environment(name, project) {
+                self.linked_folders(&environment);
                 self.reach.folders.entry(environment).or_default();
             } else if let Some(folder) = name.parent().filter(|_| !name.is_symlink())
                 && folder != project
@@ -688,8 +705,13 @@ impl Search<'_> {
         let is_one = |name: &str| SELECTORS.iter().any(|start| name.starts_with(start));
         for folder in self.above() {
             for entry in folder.read_dir().into_iter().flatten().flatten() {
-                if is_one(&entry.file_name().to_string_lossy()) && entry.path().is_file() {
-                    self.reach.files.insert(entry.path());
+                let (name, file) = (entry.file_name(), entry.path());
+                let name = name.to_string_lossy();
+                if is_one(&name) && file.is_file() {
+                    // A compiler in a folder of the project.
+                    let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                    self.reach.all |= name.starts_with("rust-toolchain") && text.contains("path");
+                    self.reach.files.insert(file);
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Programs that run commands in a file of the project: `npm`, `bundle` and the like.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -11,6 +12,7 @@ use super::known_programs::{
 };
 use super::node;
 use super::reach::{PACKAGES, Search, TEXT};
+use super::settings::{DEPTH, settings_in};
 use crate::shell::Word;
 
 /// Files that a runner obeys.
@@ -102,6 +104,8 @@ impl Search<'_> {
         let rest = &arguments[1..];
         let elsewhere = [
             "-w",
+            "-ws",
+            "--ws",
             "-C",
             "-r",
             "-F",
@@ -113,7 +117,9 @@ impl Search<'_> {
         ];
         let leaves = |word: &Word| {
             let option = word.text.split('=').next().unwrap_or_default();
-            elsewhere.contains(&option) || option.starts_with("--workspace")
+            let is_unknown =
+                name == "npm" && option.starts_with('-') && !QUIET.contains(&&*word.text);
+            elsewhere.contains(&option) || option.starts_with("--workspace") || is_unknown
         };
         let is_before = |word: &&Word| word.text != "--";
         let is_script = |name: &str| {
@@ -144,7 +150,7 @@ impl Search<'_> {
             "t" | "tst" => self.script_named("test")?,
             script @ ("test" | "start" | "stop" | "restart") => self.script_named(script)?,
             "exec" | "dlx" | "x" => self.package_program(rest)?,
-            "version" | "--version" | "-v" | "root" | "prefix" | "view" | "outdated" | "audit" => {}
+            "--version" | "-v" | "root" | "prefix" | "view" | "outdated" | "audit" => {}
             script
                 if name != "npm"
                     && self
@@ -248,8 +254,28 @@ impl Search<'_> {
             .rsplit_once('@')
             .map_or(head.text.as_str(), |(name, _)| name);
         let name = if name.is_empty() { &head.text } else { name };
+        self.own_program(name);
         let words = [&[Word::literal(name)], rest].concat();
         self.packaged(&words)
+    }
+
+    /// A program of the project itself, which `npx` prefers. The manifest is read as it is now.
+    fn own_program(&mut self, name: &str) {
+        for folder in self.above() {
+            let file = folder.join("package.json");
+            let Ok(text) = regular_file::read(&file, TEXT) else {
+                continue;
+            };
+            let is_named = serde_json::from_slice::<Value>(&text).map_or(true, |manifest| {
+                manifest["bin"].is_string()
+                    || !manifest["bin"][name].is_null()
+                    || !manifest["directories"]["bin"].is_null()
+            });
+            if is_named {
+                self.reach.files.insert(file);
+                self.all();
+            }
+        }
     }
 
     /// A program of the packages with its arguments. All code, unless it is known what it loads.
@@ -278,6 +304,18 @@ impl Search<'_> {
         self.settings("lint-staged", false)?;
         self.settings("lintstaged", false)?;
         self.staged_texts()?;
+        let mut below = BTreeMap::new();
+        for tool in ["lint-staged", "lintstaged"] {
+            settings_in(&self.cwd, tool, DEPTH, &mut below);
+        }
+        let is_below = |file: &PathBuf| file.parent() != Some(&self.cwd);
+        let below = below
+            .into_iter()
+            .filter(|(file, is_plain)| !is_plain && is_below(file) && !file.ends_with(PACKAGES));
+        for (file, _) in below.collect::<Vec<_>>() {
+            self.reach.files.insert(file);
+            self.all();
+        }
         self.packages(&self.cwd.clone());
         if let Some((file, manifest)) = self.manifest() {
             self.reach.files.insert(file);
@@ -555,6 +593,7 @@ impl Search<'_> {
     pub(super) fn environments(&mut self, folder: &Path) {
         for environment in [".venv", "venv"].map(|name| folder.join(name)) {
             if environment.is_dir() {
+                self.linked_folders(&environment);
                 self.reach.folders.entry(environment).or_default();
             }
         }

@@ -3,13 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use osier_base::{real_path, regular_file};
+use osier_base::{path, real_path, regular_file};
 
 use super::code_text::Loads;
 use super::known_programs::{
     is_in, is_interpreter, is_known, is_python_runner, is_quiet_package, settings_of,
 };
 use super::reach::{PACKAGES, Search, TEXT};
+use super::settings::DEPTH;
 use super::shell_text::with_values;
 use super::{node, python};
 use crate::programs::is_shell;
@@ -119,6 +120,7 @@ impl Search<'_> {
         }
         if is_own {
             self.reach.files.insert(file.to_owned());
+            self.target_of(file, kind)?;
         }
         if file.is_dir() {
             let main = if kind == "py" {
@@ -163,6 +165,19 @@ impl Search<'_> {
             self.cwd = cwd;
         }
         self.text(&text, &folder, kind, is_own)
+    }
+
+    /// Adds the script that a link leads to: a program looks for others next to the link, or next to its target.
+    fn target_of(&mut self, link: &Path, kind: &str) -> Result<(), String> {
+        let real = real_path::resolve(link).real;
+        if real == link || !real.starts_with(self.project) {
+            return Ok(());
+        }
+        let folder = real.parent().filter(|folder| *folder != self.project);
+        self.reach
+            .folders
+            .extend(folder.map(|folder| (folder.to_owned(), true)));
+        self.script(&real, kind)
     }
 
     /// Adds what the text of a script in `folder` loads. Of a script of the user elsewhere, only what it runs counts: its modules are the
@@ -255,11 +270,63 @@ impl Search<'_> {
             let places = ["", "src", "lib", "python"].map(|place| self.project.join(place));
             self.reach.all |= places
                 .iter()
-                .any(|place| !found(&place.join(name)).is_empty());
+                .any(|place| !found(&place.join(name)).is_empty())
+                || self.has_module(name);
             self.reach.names.insert(name.to_owned());
             self.reach.incomplete.insert(folder.to_owned());
         }
         Ok(())
+    }
+
+    /// Whether a module of this name lies anywhere in the project: what it imports and runs is not read.
+    fn has_module(&self, name: &str) -> bool {
+        let mut waiting = vec![(self.project.to_owned(), 0)];
+        while let Some((folder, depth)) = waiting.pop() {
+            for entry in folder.read_dir().into_iter().flatten().flatten() {
+                let (path, own) = (entry.path(), entry.file_name());
+                let own = own.to_string_lossy();
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if own == name && path.is_dir() || own.strip_suffix(".py") == Some(name) {
+                    return true;
+                }
+                let is_skipped =
+                    own.starts_with('.') || own == PACKAGES || path.join("pyvenv.cfg").is_file();
+                if is_folder && !is_skipped && depth < DEPTH {
+                    waiting.push((path, depth + 1));
+                }
+            }
+        }
+        false
+    }
+
+    /// The folders of the project that a virtual environment adds to the modules. Python looks there last, so that only their modules
+    /// count, and not what these import.
+    pub(super) fn linked_folders(&mut self, environment: &Path) {
+        let task = (environment.to_owned(), "linked folders".to_owned());
+        if !environment.join("pyvenv.cfg").is_file() || !self.tasks.insert(task) {
+            return;
+        }
+        let libraries = ["lib", "lib64"].map(|name| environment.join(name));
+        let libraries = libraries.iter().filter_map(|folder| folder.read_dir().ok());
+        let mut links = Vec::new();
+        for library in libraries.flatten().flatten() {
+            let packages = library.path().join("site-packages");
+            let entries = packages.read_dir().into_iter().flatten().flatten();
+            let files = entries.map(|entry| entry.path());
+            links.extend(files.filter(|file| file.extension().is_some_and(|end| end == "pth")));
+        }
+        for link in links {
+            let text = regular_file::read_text(&link, TEXT).unwrap_or_default();
+            let packages = link.parent().unwrap_or(environment);
+            for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+                let folder = real_path::resolve(&path::resolve(packages, line)).real;
+                if folder.starts_with(self.project) && folder.is_dir() {
+                    let cwd = std::mem::replace(&mut self.cwd, folder);
+                    self.python_modules();
+                    self.cwd = cwd;
+                }
+            }
+        }
     }
 
     /// A module of Node. A script can call a package, which loads the settings of its tool.

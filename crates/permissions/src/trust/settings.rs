@@ -14,12 +14,18 @@ use super::scripts::found;
 use crate::shell::Word;
 
 /// Depth of folders in which settings are looked for.
-const DEPTH: usize = 12;
+pub(super) const DEPTH: usize = 12;
 /// Ends of the names of JavaScript.
 const JAVASCRIPT: &str = "js cjs mjs ts cts mts jsx tsx";
 /// Settings of any tool, and those that tools look for in every folder.
 const ANY: &str = "any";
 const ANY_BELOW: &str = "any below";
+/// Files that say where tools look for their settings.
+#[rustfmt::skip]
+const META: [&str; 7] = [
+    ".config/config.json", ".config/config.yaml", ".config/config.yml", ".config/config.js", ".config/config.ts", ".config/config.cjs",
+    ".config/config.mjs",
+];
 /// The beginnings of the names of settings that no plugin loads.
 #[rustfmt::skip]
 const OTHERS: [&str; 7] = [".npmrc", ".yarnrc", ".envrc", ".nvmrc", ".prettierrc", ".eslintrc", "eslint.config"];
@@ -120,6 +126,24 @@ impl Search<'_> {
             let loaded = regular_file::read_text(&loaded, TEXT).unwrap_or_default();
             self.reach.all |= loaded.contains("$baseDir .");
             self.reach.folders.entry(packages).or_default();
+        }
+    }
+
+    /// Adds the settings of cargo, for commands that do not run the project.
+    pub(super) fn cargo(&mut self, arguments: &[Word]) {
+        let mut words = arguments.iter().map(|word| word.text.as_str());
+        let command = words.find(|word| !word.starts_with(['-', '+']));
+        if command.is_some_and(|command| ["build", "test", "run", "check"].contains(&command)) {
+            return;
+        }
+        self.selectors();
+        for folder in self.above() {
+            for file in ["config.toml", "config"].map(|name| folder.join(".cargo").join(name)) {
+                let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                let loads = ["wrapper", "rustc", "runner", "linker", "credential", "fmt"];
+                self.reach.all |= loads.iter().any(|word| text.contains(word));
+                self.reach.files.insert(file);
+            }
         }
     }
 
@@ -224,6 +248,17 @@ impl Search<'_> {
         for folder in packages.collect::<Vec<_>>() {
             files.remove(&folder);
             self.reach.folders.entry(folder).or_default();
+        }
+        if !is_compiler && !LISTS.contains(&tool) {
+            for file in self
+                .above()
+                .iter()
+                .flat_map(|folder| META.map(|name| folder.join(name)))
+            {
+                if file.is_file() {
+                    self.setting_file(&file)?;
+                }
+            }
         }
         let is_used = files.values().any(|is_plain| !is_plain);
         if is_used && !is_compiler && !LISTS.contains(&tool) {
@@ -334,6 +369,11 @@ impl Search<'_> {
         }
         if !self.scripts.insert((file.to_owned(), true, true)) {
             return Ok(());
+        }
+        let real = real_path::resolve(file).real;
+        if real != file && real.starts_with(self.project) {
+            // The names in it can be those next to its target.
+            self.setting_file(&real)?;
         }
         let Ok(text) = regular_file::read_text(file, TEXT) else {
             self.reach.all |= file.exists();
@@ -470,6 +510,7 @@ fn sections(text: &str) -> String {
         "babel",
         "postcss",
         "graphql",
+        "cosmiconfig",
     ];
     match serde_json::from_str::<Value>(text) {
         Ok(all) => keys.map(|key| all[key].to_string()).join(" "),
@@ -491,7 +532,12 @@ fn settings_below(folder: &Path, tool: &str, depth: usize, found: &mut BTreeMap<
 }
 
 /// Adds the settings of `tool` in the folder and below it, and whether they are plain values.
-fn settings_in(folder: &Path, tool: &str, depth: usize, found: &mut BTreeMap<PathBuf, bool>) {
+pub(super) fn settings_in(
+    folder: &Path,
+    tool: &str,
+    depth: usize,
+    found: &mut BTreeMap<PathBuf, bool>,
+) {
     for entry in folder.read_dir().into_iter().flatten().flatten() {
         let (file, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
@@ -535,10 +581,12 @@ fn settings_in(folder: &Path, tool: &str, depth: usize, found: &mut BTreeMap<Pat
                 };
                 found.insert(
                     file,
-                    !text.contains(&format!("\"{key}\"")) && !text.contains("\\u"),
+                    !["\\u", "\"cosmiconfig\"", &format!("\"{key}\"")]
+                        .iter()
+                        .any(|part| text.contains(part)),
                 );
             }
-            ("prettier", "package.yaml") => {
+            ("prettier" | "lint-staged", "package.yaml") => {
                 found.insert(file, false);
             }
             ("cargo", _) => {}

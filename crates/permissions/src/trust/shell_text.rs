@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use osier_base::path;
+
 /// Variables of a shell that are the root of the project.
 const ROOTS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "OSIER_PROJECT_DIR"];
 /// The end of `git rev-parse --show-toplevel`, for folders without a repository.
@@ -18,6 +20,12 @@ const OWN_NAMES: [&str; 9] = [
 /// Rounds in which values are replaced by values.
 const ROUNDS: usize = 6;
 
+/// The beginnings of the names of variables that only say where something is. What `PATH` finds in the project is looked up there.
+#[rustfmt::skip]
+const INHERITED: [&str; 10] = [
+    "PATH", "HOME", "CARGO_TARGET_DIR", "CARGO_MANIFEST", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "npm_package", "npm_lifecycle",
+    "npm_config_local_prefix",
+];
 /// The text with the values of what is known: the root of the project, the home, the folder of the script, and variables that are set
 /// once to a known text.
 pub(super) fn with_values(text: &str, project: &Path, script: Option<&Path>) -> String {
@@ -220,7 +228,7 @@ fn replaced(text: &str, name: &str, value: &str) -> String {
 }
 
 /// The place of the bracket that closes the one that is open at the start.
-fn end_of(text: &str, open: char, close: char) -> Option<usize> {
+pub(super) fn end_of(text: &str, open: char, close: char) -> Option<usize> {
     let mut depth = 1;
     text.find(|char| {
         if char == open {
@@ -326,9 +334,56 @@ pub fn selects_code(assignment: &str) -> bool {
             || ends.iter().any(|end| name.ends_with(end)))
 }
 
+/// Whether a variable that chooses code names a path in the project.
+pub(super) fn inherits(
+    variables: impl IntoIterator<Item = (String, String)>,
+    cwd: &Path,
+    project: &Path,
+) -> bool {
+    let is_own = |part: &str| {
+        let part = part.trim_matches(['"', '\'']);
+        let file = path::resolve(cwd, part);
+        part.len() > 1 && file.starts_with(project) && file.exists()
+    };
+    variables.into_iter().any(|(name, value)| {
+        let is_place = INHERITED.iter().any(|start| name.starts_with(start));
+        let mut parts = value.split([':', ' ', '=', ',', ';']);
+        selects_code(&name) && !is_place && parts.any(is_own)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_that_names_code_of_the_project_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(project.join("src")).unwrap();
+        std::fs::write(project.join("src/e.js"), "1").unwrap();
+        let root = project.to_str().unwrap();
+        for (name, value, expected) in [
+            ("PYTHONPATH", "/usr/none:ROOT/src", true),
+            ("PYTHONPATH", "src", true),
+            ("NODE_OPTIONS", "--require=ROOT/src/e.js", true),
+            ("NODE_OPTIONS", "--max-old-space-size=4096", false),
+            ("BASH_ENV", "ROOT/src/e.js", true),
+            ("PERL5OPT", "-I ROOT/src", true),
+            ("RUBYOPT", "-r ./src/e.js", true),
+            ("PYTHONPATH", "/usr/none", false),
+            ("PATH", "ROOT/src", false),
+            ("PWD", "ROOT/src", false),
+            ("CARGO_TARGET_DIR", "ROOT/src", false),
+        ] {
+            let given = [(name.to_owned(), value.replace("ROOT", root))];
+            assert_eq!(
+                inherits(given, &project, &project),
+                expected,
+                "{name}={value}"
+            );
+        }
+    }
 
     #[test]
     fn known_values_replace_variables_and_substitutions() {

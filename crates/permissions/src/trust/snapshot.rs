@@ -32,9 +32,9 @@ const PREPARED: [&str; 2] = [".vite", ".vitest"];
 const PENDING: (Duration, usize) = (Duration::from_millis(25), 20);
 /// Ends of the names of files that no program runs, unless they are executable or a program is given their names.
 #[rustfmt::skip]
-const DATA: [&str; 29] = [
-    "adoc", "bmp", "css", "csv", "gif", "htm", "html", "ico", "jpeg", "jpg", "jsonl", "less", "lock", "log", "md", "mdx", "out",
-    "pdf", "png", "rst", "scss", "svg", "tsbuildinfo", "tsv", "txt", "webp", "woff", "woff2", "xml",
+const DATA: [&str; 25] = [
+    "adoc", "bmp", "css", "csv", "gif", "htm", "html", "ico", "jpeg", "jpg", "jsonl", "less", "lock", "log", "md", "out", "pdf",
+    "png", "scss", "svg", "tsbuildinfo", "tsv", "webp", "woff", "woff2",
 ];
 
 /// The code that a program could load.
@@ -54,6 +54,29 @@ pub(super) struct Reach {
 }
 
 impl Reach {
+    /// Adds the links on the way to each file and folder, and the targets of links.
+    pub(super) fn add_targets(&mut self, project: &Path) {
+        for file in self.files.clone() {
+            let found = real_path::resolve(&file);
+            if found.real != file {
+                let names = found.names.into_iter().chain([found.real]);
+                self.files
+                    .extend(names.filter(|name| name.starts_with(project)));
+            }
+        }
+        for (folder, follow) in self.folders.clone() {
+            let found = real_path::resolve(&folder);
+            if found.real != folder {
+                let names = found.names.into_iter();
+                self.files
+                    .extend(names.filter(|name| name.starts_with(project)));
+                if found.real.starts_with(project) {
+                    self.folders.entry(found.real).or_insert(follow);
+                }
+            }
+        }
+    }
+
     /// Visits what could be loaded of the project, in no order.
     fn visit(&self, project: &Path, see: &mut See<'_>) -> Result<(), String> {
         if self.all || self.every || !self.names.is_empty() {
