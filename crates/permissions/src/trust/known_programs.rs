@@ -3,6 +3,9 @@
 use crate::programs::is_shell;
 use crate::shell::Word;
 
+/// Depth of folders in which settings are looked for.
+pub(super) const DEPTH: usize = 12;
+
 /// Programs that treat files as data, next to those that only read. Filters have programs in their arguments, or with `-f` in a file.
 #[rustfmt::skip]
 pub(super) const DATA: &str = ". : [ [[ afplay awk base64 basename bat biome black break cat cd chmod clang-format column command continue cp curl cut \

@@ -8,11 +8,12 @@ use serde_json::Value;
 use osier_base::{real_path, regular_file};
 
 use super::known_programs::{
-    BUNDLES, MAKE, NPM, NPX, SEQUENCES, is_in, is_known, is_quiet, is_task_runner, settings_of,
+    BUNDLES, DEPTH, MAKE, NPM, NPX, SEQUENCES, is_in, is_known, is_quiet, is_task_runner,
+    settings_of,
 };
 use super::node;
 use super::reach::{PACKAGES, Search, TEXT};
-use super::settings::{DEPTH, settings_in};
+use super::settings::settings_in;
 use crate::shell::Word;
 
 /// Files that a runner obeys.

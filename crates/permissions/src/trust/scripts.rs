@@ -7,10 +7,9 @@ use osier_base::{path, real_path, regular_file};
 
 use super::code_text::Loads;
 use super::known_programs::{
-    is_in, is_interpreter, is_known, is_python_runner, is_quiet_package, settings_of,
+    DEPTH, is_in, is_interpreter, is_known, is_python_runner, is_quiet_package, settings_of,
 };
 use super::reach::{PACKAGES, Search, TEXT};
-use super::settings::DEPTH;
 use super::shell_text::with_values;
 use super::{node, python};
 use crate::programs::is_shell;

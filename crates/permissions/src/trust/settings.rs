@@ -7,14 +7,12 @@ use serde_json::Value;
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::{is_in, settings_of};
+use super::known_programs::{DEPTH, is_in, settings_of};
 use super::node;
 use super::reach::{PACKAGES, Search, TEXT};
 use super::scripts::found;
 use crate::shell::Word;
 
-/// Depth of folders in which settings are looked for.
-pub(super) const DEPTH: usize = 12;
 /// Ends of the names of JavaScript.
 const JAVASCRIPT: &str = "js cjs mjs ts cts mts jsx tsx";
 /// Settings of any tool, and those that tools look for in every folder.

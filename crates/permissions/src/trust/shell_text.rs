@@ -361,7 +361,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let project = folder.path().canonicalize().unwrap();
         std::fs::create_dir(project.join("src")).unwrap();
-        std::fs::write(project.join("src/e.js"), "1").unwrap();
+        osier_base::atomic_file::write(&project.join("src/e.js"), b"1").unwrap();
         let root = project.to_str().unwrap();
         for (name, value, expected) in [
             ("PYTHONPATH", "/usr/none:ROOT/src", true),
