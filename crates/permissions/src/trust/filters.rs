@@ -1,5 +1,7 @@
 //! Programs that treat files as data, and what they can run: options with the name of a program, and programs of filters.
 
+use std::path::PathBuf;
+
 use osier_base::{path, regular_file};
 
 use super::reach::{Search, TEXT};
@@ -15,7 +17,61 @@ const RUNNING: [&str; 20] = [
     "rsync -e --rsh", "zip -TT --unzip-command", "scp -S -o", "sftp -S -D -o", "ssh -o",
 ];
 
+/// Programs that put files elsewhere.
+const COPIES: [&str; 9] = [
+    "cp", "mv", "ln", "install", "rsync", "tee", "cat", "tar", "scp",
+];
+
 impl Search<'_> {
+    /// Files with words that the text gives to a program, which can be options.
+    pub(super) fn options_in_files(&mut self, text: &str) {
+        if !["xargs", "$(cat", "$(<", "`cat"]
+            .iter()
+            .any(|word| text.contains(word))
+        {
+            return;
+        }
+        let is_end = |char: char| char.is_whitespace() || "\"'`;|&<>(){}".contains(char);
+        for start in ["cat ", "<"] {
+            for (at, _) in text.match_indices(start) {
+                let rest = text[at + start.len()..].trim_start_matches([' ', '"', '\'']);
+                let file = path::resolve(&self.cwd, rest.split(is_end).next().unwrap_or_default());
+                if file.starts_with(self.project) && file.is_file() {
+                    self.reach.files.insert(file);
+                }
+            }
+        }
+    }
+
+    /// A file that the text puts elsewhere, where it also runs it.
+    pub(super) fn copies(&mut self, text: &str) {
+        let is_end = |char: char| char.is_whitespace() || "\"'`;|&<>(){}".contains(char);
+        let words: Vec<&str> = text.split(is_end).filter(|word| !word.is_empty()).collect();
+        if !words.iter().any(|word| COPIES.contains(word)) {
+            return;
+        }
+        let is_run = |word: &str| {
+            let mut parts = text.split([';', '|', '&', '\n', '(']);
+            let starts = ["sh ", "bash ", ". ", "source ", "python3 ", "node "];
+            parts.any(|part| part.trim_start().starts_with(word))
+                || starts
+                    .iter()
+                    .any(|start| text.contains(&format!("{start}{word}")))
+        };
+        let outside = words.iter().filter(|word| word.starts_with(['/', '~']));
+        let outside = outside.map(|word| (path::resolve(&self.cwd, word), word));
+        let outside: Vec<_> = outside
+            .filter(|(file, _)| !file.starts_with(self.project) && !file.starts_with("/dev"))
+            .collect();
+        let runs = outside.iter().enumerate().any(|(place, (file, word))| {
+            let is_put = |(folder, _): &(PathBuf, &&str)| file.starts_with(folder);
+            is_run(word) && outside[..place].iter().any(is_put)
+        });
+        if runs {
+            self.every();
+        }
+    }
+
     /// Options that run a program.
     pub(super) fn options(
         &mut self,

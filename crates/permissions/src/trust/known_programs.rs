@@ -148,6 +148,11 @@ pub(super) fn is_purpose(name: &str, arguments: &[Word]) -> bool {
 
 /// Whether the command of a runner loads nothing of the project.
 pub(super) fn is_quiet(name: &str, arguments: &[Word]) -> bool {
+    if let ("docker", Some((first, rest))) = (name, arguments.split_first())
+        && first.text == "compose"
+    {
+        return has_row(&QUIET, "docker-compose", rest);
+    }
     has_row(&QUIET, name, arguments)
 }
 

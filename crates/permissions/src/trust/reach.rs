@@ -23,7 +23,9 @@ use super::known_programs::{
     is_runner, loads_all,
 };
 use super::program_use::ProgramUse;
-use super::shell_text::{inherits, plain, selects_code, with_values};
+use super::shell_text::{
+    document, inherits, is_certain_move, lists_files, plain, selects_code, with_values,
+};
 pub(super) use super::snapshot::Reach;
 use crate::equivalents::{self, Equivalents};
 use crate::known;
@@ -41,11 +43,6 @@ const DEPTH: usize = 24;
 const SELECTORS: [&str; 8] = [
     ".tool-versions", ".mise", "mise", "rust-toolchain", ".python-version", ".ruby-version", ".node-version", ".nvmrc",
 ];
-/// Programs that put files elsewhere.
-const COPIES: [&str; 9] = [
-    "cp", "mv", "ln", "install", "rsync", "tee", "cat", "tar", "scp",
-];
-
 /// The code that the use could load.
 ///
 /// # Errors
@@ -60,7 +57,9 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
         reach: Reach::default(),
         depth: 0,
         feeds: false,
+        lists: false,
         has_document: false,
+        document: None,
         in_settings: false,
         reads_texts: false,
         is_given: !run.files.is_empty(),
@@ -111,8 +110,12 @@ pub(super) struct Search<'p> {
     pub(super) depth: usize,
     /// A command of the line reads what another one writes.
     feeds: bool,
+    /// Words of the line are names of files that another command lists.
+    lists: bool,
     /// The input of interpreters in the line is a text in the line itself.
     pub(super) has_document: bool,
+    /// That text, if it is known.
+    pub(super) document: Option<String>,
     /// The scripts that are read are settings of a tool.
     pub(super) in_settings: bool,
     /// The texts in quotes of these settings are names of code.
@@ -142,6 +145,7 @@ impl Search<'_> {
         let text = with_values(given, self.project, None);
         let pipes = ["| python", "|python", "| node", "|node"];
         self.has_document = text.contains("<<") && !pipes.iter().any(|pipe| text.contains(pipe));
+        self.document = document(given);
         let line = shell::read(&text).or_else(|| shell::read(&plain(&text)));
         let Some(line) = line.filter(|_| self.depth < DEPTH) else {
             self.could_run(&text);
@@ -153,8 +157,11 @@ impl Search<'_> {
         };
         self.depth += 1;
         let (start, feeds) = (self.cwd.clone(), self.feeds);
+        let lists = self.lists;
+        self.lists |= lists_files(&text);
         self.feeds |= line.feeds_input;
         self.copies(&text);
+        self.options_in_files(&text);
         // A relative path can mean another file after `cd`.
         let mut moves = line.changes_directory;
         let runs = line.parts.iter().filter_map(|part| match part {
@@ -180,6 +187,7 @@ impl Search<'_> {
         ];
         let is_plain = targets.len() == 1
             && !line.repeats
+            && is_certain_move(given)
             && !conditions.iter().any(|word| text.contains(word));
         moves &= !stays;
         let mut is_before = true;
@@ -193,39 +201,10 @@ impl Search<'_> {
             }
             self.command(words, moves && !(is_plain && is_before))?;
         }
-        (self.cwd, self.feeds) = (start, feeds);
+        (self.cwd, self.feeds, self.lists) = (start, feeds, lists);
         self.depth -= 1;
         self.named(&text);
         Ok(())
-    }
-
-    /// A file that the text puts elsewhere, where it also runs it.
-    fn copies(&mut self, text: &str) {
-        let is_end = |char: char| char.is_whitespace() || "\"'`;|&<>(){}".contains(char);
-        let words: Vec<&str> = text.split(is_end).filter(|word| !word.is_empty()).collect();
-        if !words.iter().any(|word| COPIES.contains(word)) {
-            return;
-        }
-        let is_run = |word: &str| {
-            let mut parts = text.split([';', '|', '&', '\n', '(']);
-            let starts = ["sh ", "bash ", ". ", "source ", "python3 ", "node "];
-            parts.any(|part| part.trim_start().starts_with(word))
-                || starts
-                    .iter()
-                    .any(|start| text.contains(&format!("{start}{word}")))
-        };
-        let outside = words.iter().filter(|word| word.starts_with(['/', '~']));
-        let outside = outside.map(|word| (path::resolve(&self.cwd, word), word));
-        let outside: Vec<_> = outside
-            .filter(|(file, _)| !file.starts_with(self.project) && !file.starts_with("/dev"))
-            .collect();
-        let runs = outside.iter().enumerate().any(|(place, (file, word))| {
-            let is_put = |(folder, _): &(PathBuf, &&str)| file.starts_with(folder);
-            is_run(word) && outside[..place].iter().any(is_put)
-        });
-        if runs {
-            self.every();
-        }
     }
 
     /// All code, if a text that is not understood could run code of the project; every file, if it could run one by a computed name.
@@ -362,6 +341,10 @@ impl Search<'_> {
             return Ok(());
         };
         let name = name_of(&head.text);
+        let first = arguments.first().map(|word| word.text.as_str());
+        if name == "command" && matches!(first, Some("-v" | "-V")) {
+            return Ok(());
+        }
         if matches!(name, "command" | "builtin" | "exec" | "cross-env") {
             return self.command(arguments, moves);
         }
@@ -510,6 +493,8 @@ impl Search<'_> {
         }
         if is_purpose(name, arguments) {
             self.selectors();
+        } else if name == "perl" && Self::is_plain_filter(arguments) {
+            self.selectors();
         } else if is_in(INTERPRETERS, name) {
             // A script of the user that lies elsewhere.
             let script = arguments
@@ -524,6 +509,7 @@ impl Search<'_> {
             self.all();
             self.arguments(arguments);
         } else if !is_data {
+            self.reach.all |= self.lists;
             self.selectors();
             self.arguments(arguments);
         }
@@ -656,6 +642,17 @@ impl Search<'_> {
         let mut is_value = false;
         for word in arguments {
             let text = word.text.as_str();
+            if let Some((start, _)) = text.split_once(shell::GLOB) {
+                // The files that a pattern names.
+                let folder = start.rsplit_once('/').map_or("", |(folder, _)| folder);
+                let folder = path::resolve(&self.cwd, folder);
+                if folder.starts_with(self.project)
+                    && !folder.to_string_lossy().contains(shell::HOLE)
+                {
+                    self.reach.folders.insert(folder, true);
+                }
+                continue;
+            }
             let (text, of_option) = match text.split_once('=') {
                 Some((_, value)) => (value, true),
                 None => (

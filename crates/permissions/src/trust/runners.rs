@@ -578,6 +578,12 @@ impl Search<'_> {
             }
             self.environments(&folder);
         }
+        let mut rest = rest.to_vec();
+        // A version of a tool.
+        if is_tool && let Some((name, _)) = rest[0].text.clone().split_once('@') {
+            rest[0] = Word::literal(name);
+        }
+        let rest = rest.as_slice();
         let name = &rest[0].text;
         if Path::new(name).extension().is_some_and(|end| end == "py") {
             return self.script_of(rest.first(), false, "py");

@@ -92,6 +92,11 @@ impl Search<'_> {
                 }
             }
         }
+        let is_input = arguments.iter().all(|word| word.text == "-");
+        if let Some(text) = self.document.clone().filter(|_| is_input && is_python) {
+            self.python_modules();
+            return self.text(&text, &self.cwd.clone(), "py", true);
+        }
         // Code from its input, or a script that is computed.
         if self.has_document && !is_shell(name) {
             self.all();
@@ -99,6 +104,30 @@ impl Search<'_> {
             self.every();
         }
         Ok(())
+    }
+
+    /// A program of perl in an argument, which only changes texts. Whether it is one.
+    pub(super) fn is_plain_filter(arguments: &[Word]) -> bool {
+        let is_switch = |word: &&Word| {
+            let letters = word.text.strip_prefix('-').unwrap_or_default();
+            !letters.is_empty() && letters.chars().all(|char| "pnlaie0".contains(char))
+        };
+        let switches = arguments.iter().take_while(is_switch).count();
+        let is_last = switches > 0 && arguments[switches - 1].text.ends_with('e');
+        let words = ["require", "use", "do", "eval", "open", "e;", "|"];
+        is_last
+            && arguments.iter().all(Word::is_fixed)
+            && arguments.get(switches).is_some_and(|code| {
+                let text = code.text.as_str();
+                let flags = text.rsplit(['/', '}', '#', '!']).next().unwrap_or_default();
+                let is_plain = flags.chars().all(|flag| "gimsx;".contains(flag));
+                is_plain
+                    && text.matches(['/', '#', '!']).count() <= 3
+                    && !RUNS.iter().chain(&words).any(|word| text.contains(word))
+            })
+            && !arguments[switches + 1..]
+                .iter()
+                .any(|word| word.text.starts_with('-') || word.text.contains(['|', '<', '>']))
     }
 
     /// Code in an argument, which loads modules of the working directory.

@@ -39,6 +39,20 @@ const LOADS: [&str; 14] = [
     "bios", "plugin", "require", "command", "Command", "program", "inherit", "server", "init-hook", "customRules", "runner", "wrapper",
     "library", "\\u",
 ];
+/// Parts of the names of options that name settings or code, and such options of one letter.
+#[rustfmt::skip]
+const LOADERS: [&str; 14] = [
+    "plugin", "config", "rulesdir", "parser", "format", "resolve", "require", "processor", "custom", "rcfile", "library", "extends", "preset",
+    "template",
+];
+const LETTERS: [&str; 6] = ["-c", "-p", "-r", "-f", "-g", "-x"];
+/// The beginnings of options that name no settings.
+#[rustfmt::skip]
+const FLAGS: [&str; 30] = [
+    "--no-", "--write", "--check", "--fix", "--list", "--log", "--quiet", "--silent", "--verbose", "--cache", "--stdin", "--ignore", "--out",
+    "--diff", "--debug", "--strict", "--pretty", "--watch", "--max", "--ext", "--color", "--line", "--auto", "--only", "--dry", "--unsafe",
+    "--show", "--stat", "--exit", "--fast",
+];
 /// Words of code in another language, which is named by settings, that loads more.
 const MORE: [&str; 9] = [
     "require", "import", "include", "load", "eval", "autoload", "Custom", "gemspec", "<%",
@@ -66,32 +80,7 @@ impl Search<'_> {
         self.reach.all |= moves && !settings.is_empty();
         self.selectors();
         self.packages(&self.cwd.clone());
-        let mut is_value = false;
-        for word in arguments {
-            let (option, value) = match word.text.split_once('=') {
-                Some((option, value)) if option.starts_with('-') => (option, Some(value)),
-                _ => (word.text.as_str(), None),
-            };
-            let loads = [
-                "plugin",
-                "config",
-                "rulesdir",
-                "parser",
-                "formatter",
-                "resolve",
-                "require",
-                "processor",
-                "custom",
-            ]
-            .iter()
-            .any(|part| option.contains(part));
-            let is_loader =
-                option.starts_with("--") && loads || ["-c", "-p", "-r", "-f"].contains(&option);
-            if is_value || is_loader && value.is_some() {
-                self.setting_value(word, value.unwrap_or(&word.text))?;
-            }
-            is_value = is_loader && value.is_none();
-        }
+        self.tool_options(arguments)?;
         // The rest of its words is not known here.
         self.reach.all |= name == "dart" && !is_server_of_dart(arguments);
         for tool in settings {
@@ -113,6 +102,51 @@ impl Search<'_> {
             _ => {}
         }
         Ok(true)
+    }
+
+    /// Adds the settings and plugins in the options of a tool. An option that is not known can name one, too.
+    fn tool_options(&mut self, arguments: &[Word]) -> Result<(), String> {
+        // A name that begins like an option is one, if a pattern or a list of files has it.
+        for entry in self.cwd.read_dir().into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with('-') {
+                self.reach.folders.insert(entry.path(), true);
+            }
+        }
+        let mut before = "";
+        for word in arguments {
+            let text = word.text.as_str();
+            let attached = text.split_at_checked(2);
+            let attached =
+                attached.filter(|(option, rest)| LETTERS.contains(option) && !rest.is_empty());
+            let (option, value) = match text.split_once('=').or(attached) {
+                Some((option, value)) if option.starts_with('-') => (option, Some(value)),
+                _ => (text, None),
+            };
+            let is_loader = |option: &str| {
+                let is_one = LOADERS.iter().any(|part| option.contains(part));
+                option.starts_with("--") && is_one || LETTERS.contains(&option)
+            };
+            let is_other = |option: &str| {
+                let is_letter = !option.starts_with("--");
+                let is_flag = is_letter || FLAGS.iter().any(|part| option.starts_with(part));
+                option.starts_with('-') && !is_flag
+            };
+            if is_loader(before) {
+                self.setting_value(word, text)?;
+            } else if let Some(value) = value
+                && is_loader(option)
+            {
+                self.setting_value(word, value)?;
+            } else {
+                let (option, value) = value.map_or((before, text), |value| (option, value));
+                let file = path::resolve(&self.cwd, value);
+                if is_other(option) && word.is_fixed() && file.is_file() {
+                    self.setting_value(word, value)?;
+                }
+            }
+            before = if value.is_none() { option } else { "" };
+        }
+        Ok(())
     }
 
     /// Adds the folder of installed packages of this name.

@@ -94,6 +94,19 @@ fn with_top_level(text: &str, root: &str) -> String {
 
 /// The folder of the script, in the spellings that scripts use.
 fn with_own_folder(text: &str, folder: &str) -> String {
+    let spaced = [
+        ("$( cd ", "$(cd "),
+        ("$(cd -- ", "$(cd "),
+        ("$( dirname ", "$(dirname "),
+        ("&> /dev/null", ">/dev/null"),
+        ("&>/dev/null", ">/dev/null"),
+        ("}\" )", "}\")"),
+        ("\"$0\" )", "\"$0\")"),
+        ("&& pwd )", "&& pwd)"),
+    ];
+    let text = spaced
+        .iter()
+        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
     let mut text = text.replace("${0%/*}", folder);
     text = text
         .replace("${BASH_SOURCE[0]%/*}", folder)
@@ -240,6 +253,21 @@ pub(super) fn end_of(text: &str, open: char, close: char) -> Option<usize> {
     })
 }
 
+/// The text with a word in the place of each regular expression of `[[ … =~ … ]]`.
+fn without_patterns(text: &str) -> String {
+    let mut parts = text.split("=~ ");
+    let mut found = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(" ]]") {
+            Some((pattern, rest)) if !pattern.contains(['`', '\n']) && !pattern.contains("$(") => {
+                found.extend(["== pattern ]]", rest]);
+            }
+            _ => found.extend(["=~ ", part]),
+        }
+    }
+    found
+}
+
 /// The text of a shell without what the grammar does not read and which runs nothing: `case`, functions, and changes of the
 /// value of a variable.
 pub(super) fn plain(text: &str) -> String {
@@ -294,6 +322,7 @@ pub(super) fn plain(text: &str) -> String {
         }
         found.push('\n');
     }
+    let found = without_patterns(&found);
     // `${name%.*}` is the value of a variable, too.
     let mut parts = found.split("${");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -308,6 +337,67 @@ pub(super) fn plain(text: &str) -> String {
         }
     }
     text
+}
+
+/// Whether the text gives names of files, which a command lists, to another one.
+pub(super) fn lists_files(text: &str) -> bool {
+    let lists = [
+        "ls-files",
+        "git diff",
+        "git status",
+        "find ",
+        "ls ",
+        "fd ",
+        "rg ",
+        "grep ",
+        "cat ",
+    ];
+    ["xargs", "$(", "`"].iter().any(|word| text.contains(word))
+        && lists.iter().any(|word| text.contains(word))
+}
+
+/// Whether what follows the only change of the directory surely runs in the other directory: it is a statement of its own, outside of
+/// parentheses, functions and choices.
+pub(super) fn is_certain_move(text: &str) -> bool {
+    let places = ["cd ", "pushd ", "chdir "].into_iter().find_map(|word| {
+        let mut places = text.match_indices(word).map(|(at, _)| at);
+        places.find(|at| {
+            !text[..*at].ends_with(|char: char| char.is_alphanumeric() || "_-./".contains(char))
+        })
+    });
+    let Some(at) = places else {
+        return false;
+    };
+    let (before, after) = text.split_at(at);
+    let count = |word: &str| before.matches(word).count();
+    let is_closed =
+        count("(") == count(")") && count("{") == count("}") && count("case ") <= count("esac");
+    let end = before.trim_end();
+    let is_first = end.is_empty() || end.ends_with(';') || before[end.len()..].contains('\n');
+    let is_own = is_first && !end.ends_with(['&', '|', '\\']);
+    let after = ["2>&1", "&>", ">&2"]
+        .iter()
+        .fold(after.to_owned(), |text, word| text.replace(word, ""));
+    let next = after
+        .find(['\n', ';', '&', '|', ')', '}'])
+        .map_or("", |at| &after[at..]);
+    let goes_on = !next.starts_with(['&', '|']) || next.starts_with("&&") || next.starts_with("||");
+    is_closed && is_own && goes_on
+}
+
+/// The only text in the line that is the input of a command, if the shell replaces nothing in it.
+pub(super) fn document(text: &str) -> Option<String> {
+    let (_, rest) = text
+        .split_once("<<")
+        .filter(|(_, rest)| !rest.contains("<<"))?;
+    let quote = rest.chars().next().filter(|char| "'\"".contains(*char))?;
+    let (mark, rest) = rest[1..].split_once(quote)?;
+    let (first, body) = rest.split_once('\n')?;
+    let (body, after) = format!("{body}\n")
+        .split_once(&format!("{mark}\n"))
+        .map(|(body, after)| (body.to_owned(), after.to_owned()))?;
+    let is_alone = first.trim().is_empty() && after.trim().is_empty();
+    (is_alone && (body.is_empty() || body.ends_with('\n'))).then_some(body)
 }
 
 /// Whether the variable chooses code that programs load. Its name is one of a trusted text.
