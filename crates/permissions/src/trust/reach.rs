@@ -491,9 +491,8 @@ impl Search<'_> {
         {
             return Ok(());
         }
-        if is_purpose(name, arguments) {
-            self.selectors();
-        } else if name == "perl" && Self::is_plain_filter(arguments) {
+        let is_plain_perl = name == "perl" && Self::is_plain_filter(arguments);
+        if is_purpose(name, arguments) || is_plain_perl {
             self.selectors();
         } else if is_in(INTERPRETERS, name) {
             // A script of the user that lies elsewhere.
