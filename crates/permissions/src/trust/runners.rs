@@ -11,8 +11,8 @@ use super::known_programs::{
     BUNDLES, MAKE, NPM, NPX, SEQUENCES, is_in, is_known, is_quiet, is_task_runner, settings_of,
 };
 use super::node;
-use super::reach::{PACKAGES, Search, TEXT};
-use super::settings::{DEPTH, settings_in};
+use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
+use super::settings::settings_in;
 use crate::shell::Word;
 
 /// Files that a runner obeys.
@@ -306,7 +306,7 @@ impl Search<'_> {
         self.staged_texts()?;
         let mut below = BTreeMap::new();
         for tool in ["lint-staged", "lintstaged"] {
-            settings_in(&self.cwd, tool, DEPTH, &mut below);
+            settings_in(&self.cwd, tool, FOLDERS, &mut below);
         }
         let is_below = |file: &PathBuf| file.parent() != Some(&self.cwd);
         let below = below

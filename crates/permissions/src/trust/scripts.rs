@@ -9,8 +9,7 @@ use super::code_text::Loads;
 use super::known_programs::{
     is_in, is_interpreter, is_known, is_python_runner, is_quiet_package, settings_of,
 };
-use super::reach::{PACKAGES, Search, TEXT};
-use super::settings::DEPTH;
+use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
 use super::shell_text::with_values;
 use super::{node, python};
 use crate::programs::is_shell;
@@ -320,7 +319,7 @@ impl Search<'_> {
                 }
                 let is_skipped =
                     own.starts_with('.') || own == PACKAGES || path.join("pyvenv.cfg").is_file();
-                if is_folder && !is_skipped && depth < DEPTH {
+                if is_folder && !is_skipped && depth < FOLDERS {
                     waiting.push((path, depth + 1));
                 }
             }

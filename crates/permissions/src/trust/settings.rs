@@ -9,12 +9,10 @@ use osier_base::{path, real_path, regular_file};
 
 use super::known_programs::{is_in, settings_of};
 use super::node;
-use super::reach::{PACKAGES, Search, TEXT};
+use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
 use super::scripts::found;
 use crate::shell::Word;
 
-/// Depth of folders in which settings are looked for.
-pub(super) const DEPTH: usize = 12;
 /// Ends of the names of JavaScript.
 const JAVASCRIPT: &str = "js cjs mjs ts cts mts jsx tsx";
 /// Settings of any tool, and those that tools look for in every folder.
@@ -194,7 +192,7 @@ impl Search<'_> {
                 let is_skipped = [PACKAGES, ".git", "target"]
                     .iter()
                     .any(|name| path.ends_with(name));
-                depth < DEPTH && !is_skipped && path.is_dir() && !path.is_symlink()
+                depth < FOLDERS && !is_skipped && path.is_dir() && !path.is_symlink()
             });
             waiting.extend(entries.map(|path| (path, depth + 1)));
         }
@@ -272,7 +270,7 @@ impl Search<'_> {
             settings_in(&folder, tool, 0, &mut files);
         }
         if below {
-            settings_in(&self.cwd, tool, DEPTH, &mut files);
+            settings_in(&self.cwd, tool, FOLDERS, &mut files);
         }
         let is_compiler = ["tsconfig", "jsconfig"].contains(&tool);
         let packages = files
@@ -347,7 +345,7 @@ impl Search<'_> {
             settings_in(&folder, ANY, 0, &mut files);
         }
         if below {
-            settings_in(&self.cwd, ANY_BELOW, DEPTH, &mut files);
+            settings_in(&self.cwd, ANY_BELOW, FOLDERS, &mut files);
         }
         for file in files.keys().filter(|file| !file.ends_with(PACKAGES)) {
             let end = file.extension().and_then(|end| end.to_str());

@@ -451,7 +451,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let project = folder.path().canonicalize().unwrap();
         std::fs::create_dir(project.join("src")).unwrap();
-        std::fs::write(project.join("src/e.js"), "1").unwrap();
+        std::fs::File::create(project.join("src/e.js")).unwrap();
         let root = project.to_str().unwrap();
         for (name, value, expected) in [
             ("PYTHONPATH", "/usr/none:ROOT/src", true),
