@@ -387,7 +387,13 @@ impl Search<'_> {
     /// `bundle exec`, `turbo run` and `pre-commit run`.
     fn bundle(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
         match (name, arguments.first().map(|word| word.text.as_str())) {
-            ("pre-commit", Some("run")) => self.pre_commit(),
+            ("pre-commit", Some("run")) => {
+                // Other settings.
+                let is_other =
+                    |word: &Word| word.text.starts_with("-c") || word.text.starts_with("--config");
+                self.reach.all |= arguments.iter().any(is_other);
+                self.pre_commit()
+            }
             ("turbo", Some("run")) => self.turbo(&arguments[1..]),
             ("bundle" | "bundler", Some("exec")) => self.gems(&arguments[1..]),
             _ => {
@@ -510,6 +516,8 @@ impl Search<'_> {
             .map(|line| line.trim().trim_start_matches("- "))
         {
             let Some((key, value)) = line.split_once(": ") else {
+                // Their values are in the lines below.
+                self.reach.all |= ["entry:", "args:"].contains(&line.trim_end());
                 continue;
             };
             let value = value.split(" #").next().unwrap_or_default().trim();

@@ -31,8 +31,8 @@ const OTHERS: [&str; 7] = [".npmrc", ".yarnrc", ".envrc", ".nvmrc", ".prettierrc
 const SOURCES: &str = ". .. src app test tests";
 /// Settings that are lists of values, and words of them that name code.
 #[rustfmt::skip]
-const LISTS: [&str; 12] = [
-    "hie", "luarc", "rust-analyzer", "mypy", "pylintrc", "pyproject", "setup", "flake8", "tox", "markdownlint", "cargo", "sqlfluff",
+const LISTS: [&str; 13] = [
+    "hie", "luarc", "rust-analyzer", "mypy", "pylintrc", "pyproject", "setup", "flake8", "tox", "pep8", "markdownlint", "cargo", "sqlfluff",
 ];
 #[rustfmt::skip]
 const LOADS: [&str; 14] = [
@@ -310,7 +310,7 @@ impl Search<'_> {
                     *follow |= text.contains("plugin") || text.contains('\\');
                 });
             } else if LISTS.contains(&tool) {
-                let is_shared = ["pyproject", "setup", "tox"].contains(&tool);
+                let is_shared = ["pyproject", "setup", "tox", "pep8"].contains(&tool);
                 let text = if is_shared {
                     checker_sections(&text)
                 } else {
