@@ -317,9 +317,9 @@ impl Search<'_> {
                 if own == name && path.is_dir() || own.strip_suffix(".py") == Some(name) {
                     return true;
                 }
-                let is_skipped =
-                    own.starts_with('.') || own == PACKAGES || path.join("pyvenv.cfg").is_file();
-                if is_folder && !is_skipped && depth < FOLDERS {
+                let is_skipped = own.starts_with('.') || own == PACKAGES || own == "target";
+                let is_read = is_folder && !is_skipped && depth < FOLDERS;
+                if is_read && !path.join("pyvenv.cfg").is_file() {
                     waiting.push((path, depth + 1));
                 }
             }

@@ -172,11 +172,30 @@ impl Search<'_> {
         for folder in self.above() {
             for file in ["config.toml", "config"].map(|name| folder.join(".cargo").join(name)) {
                 let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
-                let loads = ["wrapper", "rustc", "runner", "linker", "credential", "fmt"];
-                self.reach.all |= loads.iter().any(|word| text.contains(word));
+                self.reach.all |= text.lines().any(|line| self.is_of_cargo(line));
                 self.reach.files.insert(file);
             }
         }
+    }
+
+    /// Whether the line of the settings names a program of the project, or replaces a command.
+    fn is_of_cargo(&self, line: &str) -> bool {
+        let Some((key, value)) = line.split_once('=') else {
+            return false;
+        };
+        let key = key.trim();
+        let value = value.trim().trim_start_matches(['[', ' ', '"', '\'']);
+        let is_outside = value.starts_with('/') && !Path::new(value).starts_with(self.project);
+        let programs = [
+            "wrapper",
+            "rustc",
+            "rustdoc",
+            "runner",
+            "linker",
+            "credential",
+        ];
+        let is_program = programs.iter().any(|word| key.contains(word));
+        key.ends_with("fmt") || is_program && value.contains('/') && !is_outside
     }
 
     /// Adds the packages of Rust whose code runs while others are compiled, with those that they name.
