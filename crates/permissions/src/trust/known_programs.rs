@@ -3,9 +3,6 @@
 use crate::programs::is_shell;
 use crate::shell::Word;
 
-/// Depth of folders in which settings are looked for.
-pub(super) const DEPTH: usize = 12;
-
 /// Programs that treat files as data, next to those that only read. Filters have programs in their arguments, or with `-f` in a file.
 #[rustfmt::skip]
 pub(super) const DATA: &str = ". : [ [[ afplay awk base64 basename bat biome black break cat cd chmod clang-format column command continue cp curl cut \
@@ -91,9 +88,9 @@ pub(super) const TOOLS: &[(&str, &[&str])] = &[
       vscode-html-language-server yaml-language-server bash-language-server", &[]),
     ("pyright pyright-langserver basedpyright basedpyright-langserver ty jedi-language-server", &["-"]),
     ("mypy dmypy", &["mypy", "pyproject", "setup", "-"]),
-    ("pylint", &["pylintrc", "pyproject", "setup", "-"]),
+    ("pylint", &["pylintrc", "pyproject", "setup", "tox", "-"]),
     ("flake8", &["flake8", "setup", "tox", "-"]),
-    ("sqlfluff", &["sqlfluff", "pyproject", "setup", "tox", "-"]),
+    ("sqlfluff", &["sqlfluff", "pyproject", "setup", "tox", "pep8", "-"]),
     ("rust-analyzer", &["rust-analyzer", "cargo", "=build.rs", "=Cargo.toml"]),
     ("haskell-language-server-wrapper haskell-language-server elixir-ls", &["*"]),
     ("lua-language-server", &["luarc"]),

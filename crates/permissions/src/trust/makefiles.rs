@@ -112,9 +112,9 @@ impl Search<'_> {
         waiting.append(&mut rules.included);
         // `just folder/recipe`, and a name that it does not have.
         let is_known = |goal: &String| rules.all.contains_key(goal) && !goal.contains([':', '/']);
-        let is_unknown = goals.first().is_some_and(|goal| !is_known(goal));
-        let is_elsewhere = goals.iter().any(|goal| goal.contains("::"));
-        self.reach.all |= is_just && (is_unknown || is_elsewhere);
+        let is_first_known = goals.first().is_none_or(is_known);
+        let is_elsewhere = !is_first_known || goals.iter().any(|goal| goal.contains("::"));
+        self.reach.all |= is_just && is_elsewhere;
         self.reach.all |= rules.is_late();
         while let Some(goal) = waiting.pop() {
             if goal.contains(['$', '(', ')']) && !is_just {

@@ -89,7 +89,11 @@ const CASES: &[Case] = &[
     ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks:\n  - id: c\n    entry: tools/c\n    language: system\n")], "tools/c"),
     ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: https://x.org/eslint\n  rev: v1\n  hooks:\n  - id: eslint\n")], "src/eslint.config.js"),
     ("pre-commit run", &[(".pre-commit-config.yaml", "repos: []\n")], ".pre-commit-config.yaml"),
+    ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks:\n  - id: c\n    entry:\n      tools/c\n    language: system\n")], "tools/c"),
+    ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks:\n  - id: c\n    entry: npx prettier\n    language: system\n    args:\n    - --plugin=./lib/p.mjs\n"), ("lib/p.mjs", "1")], "lib/p.mjs"),
+    ("pre-commit run -c ci/pc.yaml", &[("ci/pc.yaml", "repos: []\n")], "ci/pc.yaml"),
     // Python.
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import site\nsite.addsitedir('vendor')\n")], "vendor/deep.py"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import a.b.c\n"), ("scripts/a/__init__.py", ""), ("scripts/a/b/__init__.py", ""), ("scripts/a/b/c.py", "import subprocess\nsubprocess.run(['./tools/c'])\n")], "tools/c"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nsubprocess.run(['make'], cwd='sub')\n")], "sub/check.sh"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nsubprocess.run(['./check.sh'], cwd=folder)\n")], "sub/check.sh"),

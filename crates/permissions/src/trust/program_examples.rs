@@ -261,6 +261,10 @@ pub(super) fn installed() -> Place {
         ),
         ("node_modules/prettier/index.cjs", "1"),
         ("node_modules/.bin/server", "#!/bin/sh\n"),
+        (
+            ".cargo/config.toml",
+            "[target.x]\nlinker = 'clang'\nrustflags = ['-C', 'link-arg=/usr/lib/x']\n",
+        ),
         ("../home/venv/pyvenv.cfg", ""),
         ("../home/venv/bin/black", "#!python\n"),
         (

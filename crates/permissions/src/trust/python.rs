@@ -7,8 +7,8 @@ use super::code_text::{Commands, Loads, calls, names, selects};
 const IMPORTS: [&str; 7] = ["__import__", "importlib", "imp", "__loader__", "__path__", "pkgutil", "pkg_resources"];
 /// Names that load or run something else, and those that do so if they are called.
 #[rustfmt::skip]
-const RUNS: [&str; 31] = [
-    "__builtins__", "builtins", "runpy", "ctypes", "cffi", "pty", "sys.path", "sys.modules", "meta_path", "path_hooks", "zipimport",
+const RUNS: [&str; 32] = [
+    "__builtins__", "builtins", "runpy", "ctypes", "cffi", "pty", "sys.path", "sys.modules", "meta_path", "path_hooks", "zipimport", "addsitedir",
     "spec_from_file_location", "SourceFileLoader", "fileConfig", "dictConfig", "pickle", "cPickle", "dill", "cloudpickle", "joblib",
     "marshal", "shelve", "load_dotenv", "environ.update", "unsafe_load", "full_load", "yaml.load", "putenv", "multiprocessing", "read_pickle", "allow_pickle",
 ];

@@ -36,6 +36,8 @@ use crate::shell::{self, Part, Word, is_assignment};
 pub(super) const PACKAGES: &str = "node_modules";
 /// Bytes of a text that is read.
 pub(super) const TEXT: u64 = 1024 * 1024;
+/// Depth of folders in which settings and modules are looked for.
+pub(super) const FOLDERS: usize = 12;
 /// Depth of scripts that run scripts.
 const DEPTH: usize = 24;
 /// The beginnings of the names of files that select the program which runs under a name.
@@ -491,8 +493,8 @@ impl Search<'_> {
         {
             return Ok(());
         }
-        let is_plain_perl = name == "perl" && Self::is_plain_filter(arguments);
-        if is_purpose(name, arguments) || is_plain_perl {
+        let is_filter = name == "perl" && Self::is_plain_filter(arguments);
+        if is_filter || is_purpose(name, arguments) {
             self.selectors();
         } else if is_in(INTERPRETERS, name) {
             // A script of the user that lies elsewhere.

@@ -8,11 +8,10 @@ use serde_json::Value;
 use osier_base::{real_path, regular_file};
 
 use super::known_programs::{
-    BUNDLES, DEPTH, MAKE, NPM, NPX, SEQUENCES, is_in, is_known, is_quiet, is_task_runner,
-    settings_of,
+    BUNDLES, MAKE, NPM, NPX, SEQUENCES, is_in, is_known, is_quiet, is_task_runner, settings_of,
 };
 use super::node;
-use super::reach::{PACKAGES, Search, TEXT};
+use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
 use super::settings::settings_in;
 use crate::shell::Word;
 
@@ -307,7 +306,7 @@ impl Search<'_> {
         self.staged_texts()?;
         let mut below = BTreeMap::new();
         for tool in ["lint-staged", "lintstaged"] {
-            settings_in(&self.cwd, tool, DEPTH, &mut below);
+            settings_in(&self.cwd, tool, FOLDERS, &mut below);
         }
         let is_below = |file: &PathBuf| file.parent() != Some(&self.cwd);
         let below = below
@@ -388,7 +387,13 @@ impl Search<'_> {
     /// `bundle exec`, `turbo run` and `pre-commit run`.
     fn bundle(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
         match (name, arguments.first().map(|word| word.text.as_str())) {
-            ("pre-commit", Some("run")) => self.pre_commit(),
+            ("pre-commit", Some("run")) => {
+                // Other settings.
+                let is_other =
+                    |word: &Word| word.text.starts_with("-c") || word.text.starts_with("--config");
+                self.reach.all |= arguments.iter().any(is_other);
+                self.pre_commit()
+            }
             ("turbo", Some("run")) => self.turbo(&arguments[1..]),
             ("bundle" | "bundler", Some("exec")) => self.gems(&arguments[1..]),
             _ => {
@@ -511,6 +516,8 @@ impl Search<'_> {
             .map(|line| line.trim().trim_start_matches("- "))
         {
             let Some((key, value)) = line.split_once(": ") else {
+                // Their values are in the lines below.
+                self.reach.all |= ["entry:", "args:"].contains(&line.trim_end());
                 continue;
             };
             let value = value.split(" #").next().unwrap_or_default().trim();

@@ -7,9 +7,9 @@ use osier_base::{path, real_path, regular_file};
 
 use super::code_text::Loads;
 use super::known_programs::{
-    DEPTH, is_in, is_interpreter, is_known, is_python_runner, is_quiet_package, settings_of,
+    is_in, is_interpreter, is_known, is_python_runner, is_quiet_package, settings_of,
 };
-use super::reach::{PACKAGES, Search, TEXT};
+use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
 use super::shell_text::with_values;
 use super::{node, python};
 use crate::programs::is_shell;
@@ -317,9 +317,9 @@ impl Search<'_> {
                 if own == name && path.is_dir() || own.strip_suffix(".py") == Some(name) {
                     return true;
                 }
-                let is_skipped =
-                    own.starts_with('.') || own == PACKAGES || path.join("pyvenv.cfg").is_file();
-                if is_folder && !is_skipped && depth < DEPTH {
+                let is_skipped = own.starts_with('.') || own == PACKAGES || own == "target";
+                let is_read = is_folder && !is_skipped && depth < FOLDERS;
+                if is_read && !path.join("pyvenv.cfg").is_file() {
                     waiting.push((path, depth + 1));
                 }
             }

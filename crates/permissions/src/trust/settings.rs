@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::{DEPTH, is_in, settings_of};
+use super::known_programs::{is_in, settings_of};
 use super::node;
-use super::reach::{PACKAGES, Search, TEXT};
+use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
 use super::scripts::found;
 use crate::shell::Word;
 
@@ -31,8 +31,8 @@ const OTHERS: [&str; 7] = [".npmrc", ".yarnrc", ".envrc", ".nvmrc", ".prettierrc
 const SOURCES: &str = ". .. src app test tests";
 /// Settings that are lists of values, and words of them that name code.
 #[rustfmt::skip]
-const LISTS: [&str; 12] = [
-    "hie", "luarc", "rust-analyzer", "mypy", "pylintrc", "pyproject", "setup", "flake8", "tox", "markdownlint", "cargo", "sqlfluff",
+const LISTS: [&str; 13] = [
+    "hie", "luarc", "rust-analyzer", "mypy", "pylintrc", "pyproject", "setup", "flake8", "tox", "pep8", "markdownlint", "cargo", "sqlfluff",
 ];
 #[rustfmt::skip]
 const LOADS: [&str; 14] = [
@@ -172,11 +172,30 @@ impl Search<'_> {
         for folder in self.above() {
             for file in ["config.toml", "config"].map(|name| folder.join(".cargo").join(name)) {
                 let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
-                let loads = ["wrapper", "rustc", "runner", "linker", "credential", "fmt"];
-                self.reach.all |= loads.iter().any(|word| text.contains(word));
+                self.reach.all |= text.lines().any(|line| self.is_of_cargo(line));
                 self.reach.files.insert(file);
             }
         }
+    }
+
+    /// Whether the line of the settings names a program of the project, or replaces a command.
+    fn is_of_cargo(&self, line: &str) -> bool {
+        let Some((key, value)) = line.split_once('=') else {
+            return false;
+        };
+        let key = key.trim();
+        let value = value.trim().trim_start_matches(['[', ' ', '"', '\'']);
+        let is_outside = value.starts_with('/') && !Path::new(value).starts_with(self.project);
+        let programs = [
+            "wrapper",
+            "rustc",
+            "rustdoc",
+            "runner",
+            "linker",
+            "credential",
+        ];
+        let is_program = programs.iter().any(|word| key.contains(word));
+        key.ends_with("fmt") || is_program && value.contains('/') && !is_outside
     }
 
     /// Adds the packages of Rust whose code runs while others are compiled, with those that they name.
@@ -192,7 +211,7 @@ impl Search<'_> {
                 let is_skipped = [PACKAGES, ".git", "target"]
                     .iter()
                     .any(|name| path.ends_with(name));
-                depth < DEPTH && !is_skipped && path.is_dir() && !path.is_symlink()
+                depth < FOLDERS && !is_skipped && path.is_dir() && !path.is_symlink()
             });
             waiting.extend(entries.map(|path| (path, depth + 1)));
         }
@@ -270,7 +289,7 @@ impl Search<'_> {
             settings_in(&folder, tool, 0, &mut files);
         }
         if below {
-            settings_in(&self.cwd, tool, DEPTH, &mut files);
+            settings_in(&self.cwd, tool, FOLDERS, &mut files);
         }
         let is_compiler = ["tsconfig", "jsconfig"].contains(&tool);
         let packages = files
@@ -310,7 +329,7 @@ impl Search<'_> {
                     *follow |= text.contains("plugin") || text.contains('\\');
                 });
             } else if LISTS.contains(&tool) {
-                let is_shared = ["pyproject", "setup", "tox"].contains(&tool);
+                let is_shared = ["pyproject", "setup", "tox", "pep8"].contains(&tool);
                 let text = if is_shared {
                     checker_sections(&text)
                 } else {
@@ -345,7 +364,7 @@ impl Search<'_> {
             settings_in(&folder, ANY, 0, &mut files);
         }
         if below {
-            settings_in(&self.cwd, ANY_BELOW, DEPTH, &mut files);
+            settings_in(&self.cwd, ANY_BELOW, FOLDERS, &mut files);
         }
         for file in files.keys().filter(|file| !file.ends_with(PACKAGES)) {
             let end = file.extension().and_then(|end| end.to_str());

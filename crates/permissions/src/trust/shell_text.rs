@@ -342,18 +342,20 @@ pub(super) fn plain(text: &str) -> String {
 /// Whether the text gives names of files, which a command lists, to another one.
 pub(super) fn lists_files(text: &str) -> bool {
     let lists = [
-        "ls-files",
+        "git ls-files",
         "git diff",
         "git status",
         "find ",
         "ls ",
         "fd ",
         "rg ",
-        "grep ",
         "cat ",
     ];
-    ["xargs", "$(", "`"].iter().any(|word| text.contains(word))
-        && lists.iter().any(|word| text.contains(word))
+    let starts = |text: &str| lists.iter().any(|word| text.trim_start().starts_with(word));
+    let substitutes = ["$(", "`"]
+        .iter()
+        .any(|mark| text.split(mark).skip(1).any(starts));
+    substitutes || text.contains("xargs") && text.split(['|', ';', '\n', '&']).any(starts)
 }
 
 /// Whether what follows the only change of the directory surely runs in the other directory: it is a statement of its own, outside of
@@ -451,7 +453,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let project = folder.path().canonicalize().unwrap();
         std::fs::create_dir(project.join("src")).unwrap();
-        osier_base::atomic_file::write(&project.join("src/e.js"), b"1").unwrap();
+        std::fs::File::create(project.join("src/e.js")).unwrap();
         let root = project.to_str().unwrap();
         for (name, value, expected) in [
             ("PYTHONPATH", "/usr/none:ROOT/src", true),
