@@ -103,3 +103,15 @@ async fn key_is_bound_by_pressing_it_after_showing_conflicts() {
     screen.press("ctrl+d").press("esc").press("ctrl+z");
     assert!(!screen.effects.contains(&Effect::Suspend));
 }
+
+#[tokio::test]
+async fn a_model_of_the_list_becomes_the_default() {
+    let mut screen = Screen::new(80, 24).start().await;
+    screen.press("ctrl+l").shows("mock/mock").await;
+    screen.press("alt+enter");
+    let setting = Effect::WriteSetting {
+        name: "model".to_owned(),
+        value: Some("\"mock/mock\"".to_owned()),
+    };
+    assert!(screen.effects.contains(&setting), "{:?}", screen.effects);
+}

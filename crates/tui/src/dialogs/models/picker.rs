@@ -11,6 +11,7 @@ use crate::status::{Footer, footer::tokens};
 use osier_base::{clock, text};
 use osier_llm::Modality;
 use osier_protocol::{KeyState, ModelInfo, Op, TreeOp};
+use osier_settings::quoted;
 use osier_term::{Cell, Column, Columns, Face, Item, Row, Token};
 
 pub(super) const ID: &str = "model";
@@ -63,7 +64,7 @@ pub(super) fn picker(
         let reference = model.reference();
         let setting = Effect::WriteSetting {
             name: "model".to_owned(),
-            value: Some(reference.clone()),
+            value: Some(quoted(&reference)),
         };
         [
             Action::CloseLayer,
