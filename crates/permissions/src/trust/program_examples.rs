@@ -399,6 +399,7 @@ pub(super) const ATTACKS: &[(&str, &str)] = &[
     ("uv run ruff format x", "pyproject.toml"),
     ("uv run ruff format x", ".venv/bin/ruff"),
     ("python3 -m black src", "black.py"),
+    ("python3 -m black src", "black/__main__.py"),
     ("cd sub && ./check.sh", "sub/check.sh"),
     ("cd \"$CLAUDE_PROJECT_DIR\" && npx prettier -w x", "prettier.config.mjs"),
     ("$(git rev-parse --show-toplevel)/scripts/plain.sh", "scripts/part.sh"),

@@ -433,8 +433,10 @@ impl Search<'_> {
             if is_in("py pyc so", end.unwrap_or_default()) {
                 self.reach.files.insert(file);
             } else if file.is_dir() {
-                let names = ["py", "pyc", "so"].map(|end| file.join(format!("__init__.{end}")));
-                self.reach.files.extend(names);
+                for name in ["__init__", "__main__"] {
+                    let names = ["py", "pyc", "so"].map(|end| file.join(format!("{name}.{end}")));
+                    self.reach.files.extend(names);
+                }
             }
         }
     }

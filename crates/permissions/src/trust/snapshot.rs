@@ -32,10 +32,13 @@ const PREPARED: [&str; 2] = [".vite", ".vitest"];
 const PENDING: (Duration, usize) = (Duration::from_millis(25), 20);
 /// Ends of the names of files that no program runs, unless they are executable or a program is given their names.
 #[rustfmt::skip]
-const DATA: [&str; 25] = [
+const DATA: [&str; 26] = [
     "adoc", "bmp", "css", "csv", "gif", "htm", "html", "ico", "jpeg", "jpg", "jsonl", "less", "lock", "log", "md", "out", "pdf",
-    "png", "scss", "svg", "tsbuildinfo", "tsv", "webp", "woff", "woff2",
+    "png", "scss", "svg", "tsbuildinfo", "tsv", "txt", "webp", "woff", "woff2",
 ];
+
+/// Files with such an end that a build runs.
+const BUILDS: &str = "CMakeLists.txt";
 
 /// The code that a program could load.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -269,7 +272,7 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {
 /// Whether a program could run the file without being given its name.
 fn is_code(path: &Path, data: &Metadata) -> bool {
     let end = path.extension().and_then(|end| end.to_str());
-    let is_data = end.is_some_and(|end| DATA.contains(&end));
+    let is_data = end.is_some_and(|end| DATA.contains(&end)) && !path.ends_with(BUILDS);
     let is_file = data.is_file() && (!is_data || data.mode() & 0o111 != 0);
     is_file || data.is_dir() || data.is_symlink()
 }
