@@ -306,7 +306,7 @@ fn run_prompts(
     // Otherwise the log or an event has the error.
     let error = match mode.log_level() {
         LogLevel::Warnings => ended.outcome.error(),
-        LogLevel::Everything | LogLevel::Nothing => ended.mismatch,
+        LogLevel::Everything | LogLevel::Nothing => ended.problem,
     };
     Ok(match (exit, error) {
         (Exit::Failure, Some(message)) => failure(&message),

@@ -1,5 +1,6 @@
 //! The modes of the program without a screen.
 
+mod command;
 pub mod json;
 pub mod log;
 mod prompt_request;

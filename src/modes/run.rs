@@ -5,19 +5,20 @@ use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use osier_agent::{AgentMessage, RunOutcome, Subscription};
-use osier_base::exit_limit;
+use osier_agent::{AgentMessage, RunOutcome, Severity, Subscription};
+use osier_base::{clock, exit_limit};
 use osier_extensions::hooks::{CallbackHook, CallbackHooks, HookCall};
 use osier_llm::{AssistantMessage, StopReason};
 use osier_mcp::{ProgramLink, ServerCall};
 use osier_peers::formats::{Effect, Format, RunEnd, SdkHook};
 use osier_protocol::questions::Answer;
-use osier_protocol::{Event, Op, Prompt, final_text};
+use osier_protocol::{AddedCommand, Event, Op, Prompt, final_text};
 use osier_session::SessionHandle;
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, Split};
 use tokio::sync::{mpsc, oneshot};
 
+use super::command::{RunningCommand, typed};
 use super::prompt_request::PromptRequest;
 use super::schema::{self, AnswerSchema};
 
@@ -97,14 +98,14 @@ osier_base::opaque_debug!(Run<'a>);
 pub struct Ended {
     /// Of the last prompt that ran.
     pub outcome: RunOutcome,
-    /// Why the answer does not match the schema.
-    pub mismatch: Option<String>,
+    /// Why the run failed, if no event of the session says it.
+    pub problem: Option<String>,
 }
 
 impl From<RunOutcome> for Ended {
     fn from(outcome: RunOutcome) -> Self {
-        let mismatch = None;
-        Self { outcome, mismatch }
+        let problem = None;
+        Self { outcome, problem }
     }
 }
 
@@ -122,6 +123,10 @@ struct Progress {
     cut: Option<&'static str>,
     /// The model was asked to repair its answer.
     is_repaired: bool,
+    /// The commands of skills, templates and plugins.
+    added: Vec<AddedCommand>,
+    /// The slash command that runs in place of a prompt.
+    command: Option<RunningCommand>,
     /// The ids of the questions that the program has not answered.
     questions: Vec<String>,
     ended: Ended,
@@ -172,6 +177,8 @@ impl Run<'_> {
             answer: String::new(),
             cut: None,
             is_repaired: false,
+            added: Vec::new(),
+            command: None,
             questions: Vec::new(),
             ended: RunOutcome::Completed.into(),
         };
@@ -182,7 +189,7 @@ impl Run<'_> {
                     Some(prompt) => {
                         self.effect(|format, effect| format.prompt(&prompt, effect))?;
                         progress.is_repaired = false;
-                        self.send(prompt, &mut progress);
+                        self.start(prompt, &mut progress)?;
                     }
                     None if lines.is_none() || self.ends_with_prompts => break,
                     None => {}
@@ -195,12 +202,22 @@ impl Run<'_> {
                         self.tell(time, &event)?;
                         return Ok(None);
                     }
-                    let without_run = progress.request.on_event(&event);
+                    let mut without_run = progress.request.on_event(&event);
+                    if let Some(command) = &mut progress.command {
+                        // A refused request has failed, and no event answers it.
+                        let has_ended = command.on_event(&event);
+                        without_run = without_run
+                            .filter(|outcome| has_ended || *outcome != RunOutcome::Completed)
+                            .or_else(|| has_ended.then_some(RunOutcome::Completed));
+                    }
                     if let Some(event) = progress.request.without_number(event) {
                         self.tell(time, &event)?;
                         self.follow(event, &mut progress, lines.is_some())?;
                     }
                     if let Some(outcome) = without_run {
+                        if let Some(command) = progress.command.take() {
+                            progress.answer = command.answer(&outcome);
+                        }
                         self.settle(outcome.into(), None, &mut progress)?;
                     }
                 }
@@ -275,9 +292,41 @@ impl Run<'_> {
         }
     }
 
-    fn send(&self, prompt: Prompt, progress: &mut Progress) {
+    /// Sends a prompt, or the requests of the slash command that it is.
+    fn start(&mut self, prompt: Prompt, progress: &mut Progress) -> io::Result<()> {
+        let mut ops = match typed(&prompt, &progress.added) {
+            None => vec![prompt.into()],
+            Some(Ok(ops)) => ops,
+            Some(Err(message)) => {
+                let notice = Event::Notice {
+                    severity: Severity::Error,
+                    text: message.clone(),
+                    request: None,
+                };
+                self.tell(clock::now_ms(), &notice)?;
+                let ended = Ended {
+                    problem: Some(message.clone()),
+                    outcome: RunOutcome::Stopped { message },
+                };
+                return self.settle(ended, None, progress);
+            }
+        };
+        let Some(last) = ops.pop() else {
+            return self.settle(RunOutcome::Completed.into(), None, progress);
+        };
+        for op in ops {
+            self.session.send(op);
+        }
+        let is_prompt = matches!(last, Op::Agent(osier_agent::Op::Prompt { .. }));
         let request = self.session.next_request();
-        self.session.ask(request, prompt.into());
+        let command = RunningCommand::new(request, &last);
+        progress.command = (!is_prompt).then_some(command);
+        self.send(request, last, progress);
+        Ok(())
+    }
+
+    fn send(&self, request: u64, op: Op, progress: &mut Progress) {
+        self.session.ask(request, op);
         progress.request = PromptRequest::new(request);
         progress.is_running = true;
         progress.answer.clear();
@@ -323,6 +372,7 @@ impl Run<'_> {
     fn follow(&mut self, event: Event, progress: &mut Progress, is_read: bool) -> io::Result<()> {
         match event {
             Event::SessionOpened { .. } => progress.is_open = true,
+            Event::Commands { commands } => progress.added = commands,
             // Do not continue in a session other than the requested one.
             Event::SessionFailed { message, .. } => {
                 progress.is_over = true;
@@ -375,13 +425,13 @@ impl Run<'_> {
                     text,
                     ..Prompt::default()
                 };
-                self.send(prompt, progress);
+                self.send(self.session.next_request(), prompt.into(), progress);
                 Ok(())
             }
             Err(error) => {
                 let message = format!("the answer does not match the schema: {error}");
                 let ended = Ended {
-                    mismatch: Some(message.clone()),
+                    problem: Some(message.clone()),
                     outcome: RunOutcome::Stopped { message },
                 };
                 self.settle(ended, None, progress)

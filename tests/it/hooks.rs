@@ -4,6 +4,7 @@ mod contract;
 mod events;
 mod failures;
 mod occasions;
+mod recorder;
 mod services;
 
 use std::os::unix::fs::PermissionsExt as _;

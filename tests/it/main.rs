@@ -76,6 +76,7 @@ mod search_tools;
 mod serve;
 mod session_budget;
 mod sessions;
+mod slash_in_scripts;
 mod subagents;
 mod support;
 mod terminal_programs;

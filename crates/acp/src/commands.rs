@@ -1,28 +1,7 @@
 //! Slash commands in an editor: the rows of `osier_protocol::slash` that work there.
 
 use osier_protocol::slash::{self, SlashClient, SlashCommand};
-use osier_protocol::{AddedCommand, Op, TreeOp};
-
-/// When a command has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CommandEnd {
-    /// With its request.
-    Request,
-    /// The command ends with its request. Events of other changes meanwhile are no answer.
-    RequestAlone,
-    /// With the event that answers it: the agent continues after the request.
-    Event,
-}
-
-impl CommandEnd {
-    pub(super) fn of(op: &Op) -> Self {
-        match op {
-            Op::Agent(_) | Op::Tree(TreeOp::Compact { .. }) => Self::Event,
-            Op::Reload => Self::RequestAlone,
-            _ => Self::Request,
-        }
-    }
-}
+use osier_protocol::{AddedCommand, Op};
 
 /// The commands for the editor: those of the session, then those of osier.
 pub(super) fn list(mut commands: Vec<AddedCommand>) -> Vec<AddedCommand> {
@@ -35,13 +14,7 @@ pub(super) fn list(mut commands: Vec<AddedCommand>) -> Vec<AddedCommand> {
 /// The requests of a prompt that is a command, or why they cannot be sent; `None` for other prompts. `added` are the
 /// commands of the session.
 pub(super) fn parse(prompt: &str, added: &[AddedCommand]) -> Option<Result<Vec<Op>, String>> {
-    let is_added = |name: &str| added.iter().any(|command| command.name == name);
-    let typed = slash::parse(prompt, SlashClient::Editor, is_added)?;
-    Some(typed.and_then(|(command, argument)| {
-        command
-            .requests
-            .map_or(Ok(Vec::new()), |requests| requests(argument))
-    }))
+    slash::requests_of(prompt, SlashClient::Editor, added)
 }
 
 #[cfg(test)]

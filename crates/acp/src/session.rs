@@ -10,7 +10,7 @@ use agent_client_protocol_schema::v1 as acp;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::commands::{self, CommandEnd};
+use crate::commands;
 use crate::editor::SessionEditor;
 use crate::jsonrpc::{AcpClient, error, internal_error, invalid_params};
 use crate::options::{self, SessionOptions};
@@ -21,6 +21,7 @@ use osier_agent::{AgentMessage, Severity, Subscription};
 use osier_base::clock;
 use osier_llm::StopReason;
 use osier_protocol::questions::Question;
+use osier_protocol::slash::CommandEnd;
 use osier_protocol::{
     AddedCommand, Event, KeyState, Op, PageAt, Spending, StoredMessage, TodoList,
 };

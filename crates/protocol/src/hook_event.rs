@@ -203,7 +203,7 @@ pub const EVENTS: [EventInfo; 25] = [
         "permission_request",
         "osier is about to ask the user for permission",
         "the tool",
-        "tool_name, tool_input, tool_use_id, permission_suggestions",
+        "tool_name, tool_input, tool_use_id, permission_suggestions: rules as `addRules` of the Agent SDKs",
         "`decision` with `behavior` allow (and `updatedInput`) or deny (and `message`) answers for the user; blocking denies",
     ),
     info(
@@ -239,7 +239,7 @@ pub const EVENTS: [EventInfo; 25] = [
         "post_tool_batch",
         "the calls of an answer have run, before the next request",
         "",
-        "tool_calls: a list of tool_name, tool_input, tool_use_id, tool_response; calls that did not run are left out",
+        "tool_calls: a list of tool_name, tool_input, tool_use_id, tool_response (the text for the model); calls that did not run are left out",
         "blocking ends the run; `additionalContext`",
     ),
     info(
@@ -248,7 +248,7 @@ pub const EVENTS: [EventInfo; 25] = [
         "stop",
         "the model has finished",
         "",
-        "stop_hook_active, last_assistant_message",
+        "stop_hook_active, last_assistant_message, background_tasks: running commands with id, type, status, description, command",
         "blocking and `additionalContext` continue the run with their text, at most eight times in a row",
     ),
     info(
@@ -257,7 +257,7 @@ pub const EVENTS: [EventInfo; 25] = [
         "stop_failure",
         "a run ended because no model was available",
         "error: rate_limit, overloaded, authentication_failed, billing_error, model_not_found, server_error, invalid_request, unknown",
-        "error, error_details",
+        "error, error_details, last_assistant_message (the same)",
         "none",
     ),
     info(
@@ -275,7 +275,7 @@ pub const EVENTS: [EventInfo; 25] = [
         "subagent_stop",
         "a subagent has finished",
         "agent_type",
-        "agent_id, agent_type, stop_hook_active, last_assistant_message",
+        "agent_id, agent_type, stop_hook_active, last_assistant_message, background_tasks: running commands with id, type, status, description, command",
         "as for `Stop`",
     ),
     info(

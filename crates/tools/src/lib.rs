@@ -102,7 +102,7 @@ pub use search::find::FIND;
 pub use search::grep::GREP;
 pub use search::ls::LS;
 pub use search::map::NAME as MAP;
-pub use shell::bash::{BASH, control_characters};
+pub use shell::bash::{BASH, NO_OUTPUT, control_characters};
 pub use shell::terminal_tool::TERMINAL;
 pub use terminal::{TerminalChange, TerminalObserver};
 pub use workspace::{PlanAnswer, PlanDecision, PlanMode, ReadFilter, ReadFilters, Workspace};

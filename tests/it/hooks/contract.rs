@@ -221,7 +221,7 @@ async fn failed_call_runs_post_tool_use_failure() {
     let failure = std::fs::read_to_string(place.work().join("failure.json")).unwrap();
     let failure: Value = serde_json::from_str(&failure).unwrap();
     assert_eq!(failure["is_interrupt"], false);
-    assert!(failure["error"].as_str().unwrap().starts_with("bad"));
+    assert_eq!(failure["error"], "Exit code 3\nbad");
     assert_eq!(notices(&events), [(Severity::Warning, "seen".to_owned())]);
     open.close().await;
 }

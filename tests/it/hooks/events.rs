@@ -57,9 +57,9 @@ async fn session_events_run_hooks_in_order() {
         (
             &batch["tool_name"],
             &batch["tool_input"],
-            &batch["tool_response"]["file"]
+            &batch["tool_response"]
         ),
-        (&json!("Read"), &input, &response)
+        (&json!("Read"), &input, &json!("1\thi\n"))
     );
     let mut ids = Vec::new();
     for (name, event) in &mut told {
@@ -94,7 +94,8 @@ async fn session_events_run_hooks_in_order() {
         ("PostToolBatch", json!({"tool_calls": [null]})),
         (
             "Stop",
-            json!({"stop_hook_active": false, "last_assistant_message": "It says hi."}),
+            json!({"stop_hook_active": false, "last_assistant_message": "It says hi.",
+                "background_tasks": [], "session_crons": []}),
         ),
         ("SessionEnd", json!({"reason": "clear"})),
     ];
@@ -104,10 +105,7 @@ async fn session_events_run_hooks_in_order() {
     open.close().await;
     assert_eq!(
         reasons_after(&place, 7),
-        [
-            (json!("clear"), Value::Null),
-            (Value::Null, json!("prompt_input_exit")),
-        ]
+        [(json!("clear"), Value::Null), (Value::Null, json!("other")),]
     );
 }
 
@@ -426,12 +424,7 @@ async fn the_calls_of_an_answer_are_one_batch() {
     let batch: Value = serde_json::from_str(&batches[0]).unwrap();
     let commands = batch["tool_calls"].as_array().unwrap().iter();
     let commands: Vec<_> = commands
-        .map(|call| {
-            (
-                &call["tool_input"]["command"],
-                &call["tool_response"]["stdout"],
-            )
-        })
+        .map(|call| (&call["tool_input"]["command"], &call["tool_response"]))
         .collect();
     let call = |word: &str| (json!(format!("echo {word}")), json!(format!("{word}\n")));
     let (one, two) = (call("one"), call("two"));

@@ -215,7 +215,7 @@ async fn variables_of_a_hook_reach_later_commands() {
     let told = noticed(&mut open, "is not set").await;
     assert_eq!(
         told,
-        "`BASH_ENV` of a SessionStart hook is not set: it names code of the project, which the model can change"
+        "`BASH_ENV` of a SessionStart hook is not set: it chooses code that the model can change"
     );
     let (text, _) = result(&open.run("go").await);
     assert_eq!(text.trim_end(), "blue,");

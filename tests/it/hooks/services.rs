@@ -71,6 +71,63 @@ async fn a_server_without_an_answer_blocks_what_it_guards() {
 }
 
 #[tokio::test]
+async fn an_answer_of_something_else_blocks() {
+    let cases: [(&str, &[u8], &str); 7] = [
+        ("content-type: text/html\r\n", b"all good", "an HTML page"),
+        ("", b"<h1>502 Bad Gateway</h1>", "an HTML page"),
+        (
+            "content-encoding: gzip\r\n",
+            b"\x1f\x8b",
+            "compressed (`gzip`)",
+        ),
+        ("", b"\xff\xfe", "not in UTF-8"),
+        ("", b"\"deny\"", "not an object"),
+        ("", b"[[[[", "a list instead of an object"),
+        ("", b"{\"async\": true}", "`async` is for programs"),
+    ];
+    let server = WebServer::start(move |_, count| {
+        let (headers, body, _) = cases[count];
+        plain("200 OK", headers, body)
+    });
+    let place = guarded(&json!({"type": "http", "url": server.url()}));
+    let commands: Vec<String> = (0..cases.len())
+        .map(|n| format!("touch denied{n}"))
+        .collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let mut open = open(&place, runs(&commands)).await;
+    let found = results(&open.run("go").await);
+    for ((text, succeeded), (_, _, reason)) in found.iter().zip(cases) {
+        assert!(!succeeded && text.contains(reason), "{reason}: {text}");
+    }
+    assert_eq!(found.len(), cases.len());
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_project_gets_no_key_for_its_headers() {
+    let server = WebServer::start(|_, _| plain("200 OK", "", ""));
+    let place = TestProject::new();
+    let hook = json!({"type": "http", "url": server.url(), "headers": {"Authorization": "$HOOK_TOKEN"},
+        "allowedEnvVars": ["HOOK_TOKEN"]});
+    let hooks = json!({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}).to_string();
+    write(&place.work().join(".osier/hooks.json"), &hooks);
+    let trust = Trust::new(&Folders::under(&place.data()));
+    trust
+        .decide(&ProjectFiles::read(&place.work()), true)
+        .unwrap();
+    let mut open = open_with_environment(&place, runs(&["touch denied"])).await;
+    let (text, succeeded) = result(&open.run("go").await);
+    let expected = format!(
+        "This call was denied: the PreToolUse hook `{}`: `HOOK_TOKEN` holds a key; a hook of a project gets it if \
+         `pass_environment` in your own settings names it",
+        server.url()
+    );
+    assert_eq!((text, succeeded), (expected, false));
+    assert_eq!(server.lines(), Vec::<String>::new());
+    open.close().await;
+}
+
+#[tokio::test]
 async fn a_model_judges_calls() {
     let hook = json!({"type": "prompt", "prompt": "Is this harmless? $ARGUMENTS", "continueOnBlock": true});
     let place = guarded(&hook);

@@ -48,6 +48,17 @@ pub(crate) fn find(package: &str) -> Option<PeerProgram> {
 impl PeerProgram {
     /// Runs it in `cwd` with its own home folder, without network and input.
     pub(crate) fn run(&self, home: &Path, cwd: &Path, arguments: &[&str]) -> PeerOutput {
+        self.run_with("http://127.0.0.1:9", home, cwd, arguments)
+    }
+
+    /// The same with a server of Anthropic's format.
+    pub(crate) fn run_with(
+        &self,
+        server: &str,
+        home: &Path,
+        cwd: &Path,
+        arguments: &[&str],
+    ) -> PeerOutput {
         let path = std::env::var_os("PATH").unwrap_or_default();
         #[expect(clippy::disallowed_methods, reason = "a program of its own")]
         let mut command = Command::new("timeout");
@@ -61,7 +72,10 @@ impl PeerProgram {
             .env("PATH", path)
             .env("HOME", home)
             .env("ANTHROPIC_API_KEY", "none")
-            .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+            .env("ANTHROPIC_BASE_URL", server)
+            // Otherwise it refuses to work without questions as root.
+            .env("IS_SANDBOX", "1")
+            .env("DISABLE_AUTOUPDATER", "1")
             .env("OPENAI_API_KEY", "none")
             .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
             .env("OPENCODE_DISABLE_MODELS_FETCH", "1")

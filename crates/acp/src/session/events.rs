@@ -3,14 +3,15 @@
 use agent_client_protocol_schema::v1 as acp;
 
 use super::{Change, PendingRequest, Session};
-use crate::commands::{self, CommandEnd};
+use crate::commands;
 use crate::jsonrpc::{internal_error, invalid_params};
 use crate::tool_calls;
 use crate::updates::{chunk, commands};
 use osier_agent::{AgentMessage, CompactionOutcome, Output, RunOutcome, Severity, ToolUpdate};
 use osier_base::text;
 use osier_llm::{Delta, StopReason};
-use osier_protocol::{CheckpointEvent, Event, TodoList, TodoState, changed_outside, slash};
+use osier_protocol::slash::{self, CommandEnd};
+use osier_protocol::{CheckpointEvent, Event, TodoList, TodoState, changed_outside};
 
 /// The maximum length in bytes of a title from a prompt.
 const TITLE_LIMIT: usize = 80;

@@ -94,15 +94,18 @@ pub(super) fn is_passed(name: &str) -> bool {
     NAMES.read().passed.contains(name)
 }
 
+/// Whether children do not inherit the variable.
+pub fn is_withheld(name: &str) -> bool {
+    let all = NAMES.read();
+    all.is_secret(name) && !all.passed.contains(name)
+}
+
 /// The variables that a child does not inherit.
 pub(super) fn withheld() -> Vec<OsString> {
-    let all = NAMES.read();
-    let is_withheld = |name: &OsString| {
-        let name = name.to_string_lossy();
-        all.is_secret(&name) && !all.passed.contains(&*name)
-    };
     let names = std::env::vars_os().map(|(name, _)| name);
-    names.filter(is_withheld).collect()
+    names
+        .filter(|name| is_withheld(&name.to_string_lossy()))
+        .collect()
 }
 
 /// The values of keys leave osier in no text, also of keys that children inherit.

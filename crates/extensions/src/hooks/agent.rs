@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{Advice, Decision, HookAnswer};
-use super::response::{response, text_in};
+use super::response::{failure, response, text_in};
 use super::session::{EventInput, SessionHooks, question};
 use osier_agent::{
     AgentAccess, AgentMessage, Attachment, AttachmentKind, CheckedCall, CompactionDecision,
@@ -21,6 +21,7 @@ use osier_agent::{
 };
 use osier_base::{clock, ids};
 use osier_llm::{ContentBlock, ToolCall, TurnStatus};
+use osier_peers::formats::suggestion;
 use osier_peers::tools::{GENERAL, ScriptCall, ours, seen};
 use osier_permissions::{Advised, Advisor, Hint, Hints};
 use osier_protocol::{HookEvent, TOOL as TODO};
@@ -325,9 +326,8 @@ impl AgentHooks {
         if self.session.has(HookEvent::PostToolBatch) {
             let seen = seen(&call.call, call.files(), &self.cwd).into_iter();
             let calls = seen.map(|seen| {
-                let response = response(&call.call, &seen, output);
                 json!({"tool_name": seen.name, "tool_input": seen.input, "tool_use_id": call.call.id,
-                    "tool_response": response})
+                    "tool_response": output.text()})
             });
             self.lock().batch.extend(calls);
         }
@@ -344,7 +344,7 @@ impl AgentHooks {
                     "duration_ms": duration_ms,
                 }),
                 _ => json!({
-                    "error": output.text(),
+                    "error": failure(&call.call, output),
                     "duration_ms": duration_ms,
                     "is_interrupt": output.status == ToolStatus::Aborted,
                 }),
@@ -403,6 +403,9 @@ impl AgentHooks {
             json!({
                 "stop_hook_active": state.continuations > 0,
                 "last_assistant_message": state.answer,
+                "background_tasks": self.session.background_tasks(),
+                // osier has no calls at set times.
+                "session_crons": [],
             })
         };
         let answer = self.fire(event, names, fields).await;
@@ -525,7 +528,8 @@ impl Interceptor for AgentHooks {
         self.lock().own = None;
         if let RunOutcome::Failed { status } = outcome {
             let error = error_name(status);
-            let fields = json!({"error": error, "error_details": status.message()});
+            let message = status.message();
+            let fields = json!({"error": error, "error_details": message, "last_assistant_message": message});
             self.fire(HookEvent::StopFailure, vec![error], fields).await;
         }
     }
@@ -543,7 +547,8 @@ impl Advisor for AgentHooks {
         if !self.session.has(event) {
             return None;
         }
-        let suggestions = |_: &_| json!({"permission_suggestions": patterns});
+        let suggested: Vec<Value> = patterns.iter().map(|pattern| suggestion(pattern)).collect();
+        let suggestions = |_: &_| json!({"permission_suggestions": suggested});
         let answer = self.fire_call(event, call, suggestions, Some(cancel)).await;
         if let Some(reason) = answer.stop {
             self.lock().stop = Some(reason.clone());

@@ -183,7 +183,7 @@ impl HookAnswer {
     pub(super) fn of_returned(event: HookEvent, answer: &Value, input: &[u8]) -> Self {
         match answer {
             Value::Object(answer) => Self::of_answer(event, answer, input),
-            Value::Null => Self::default(),
+            Value::Null => Self::unanswered("it returned nothing; return `{}` to have no effect"),
             other => Self::unread(invalid("answer", other, "an object")),
         }
     }
@@ -301,7 +301,11 @@ impl HookAnswer {
         }
         self.input = later.input.or(self.input.take());
         self.output = later.output.or(self.output.take());
-        self.reply = later.reply.or(self.reply.take());
+        // An answer is sent only if no hook refuses it.
+        let is_refused = matches!(&self.reply, Some((action, _)) if action != "accept");
+        if !is_refused {
+            self.reply = later.reply.or(self.reply.take());
+        }
         self.first_message = later.first_message.or(self.first_message.take());
         self.context.extend(later.context);
         self.messages.extend(later.messages);

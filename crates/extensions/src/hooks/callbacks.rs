@@ -9,6 +9,7 @@ use super::action::Action;
 use super::callback::{Callback, HookCall};
 use super::config::{self, Handler};
 use super::matcher::Matcher;
+use osier_peers::tools;
 use osier_protocol::{HookEvent, OnFailure};
 
 /// A hook that a program registers.
@@ -52,6 +53,17 @@ impl CallbackHooks {
                 let (event, text) = (hook.event.name(), &hook.matcher);
                 format!("invalid matcher `{text}` of `{event}`: {error}")
             })?;
+            let misspelt = hook.event.info().is_about_calls().then(|| {
+                let unknown = matcher.words().iter();
+                let mut unknown = unknown.filter(|word| !word.contains("__") && !tools::is_seen(word));
+                unknown.find_map(|word| Some((word.clone(), tools::likely(word)?)))
+            });
+            if let Some((word, known)) = misspelt.flatten() {
+                return Err(format!(
+                    "no built-in tool has the name `{word}` of a matcher of `{}`; did you mean `{known}`?",
+                    hook.event.name()
+                ));
+            }
             Ok(Arc::new(Handler {
                 event: hook.event,
                 matcher,

@@ -158,6 +158,7 @@ fn parse(file: &HookFile, text: &str) -> Parsed {
         file,
         text,
         parsed: Parsed::default(),
+        guards: false,
     };
     match json::from_people(text) {
         Ok(root) => reader.root(&root),
@@ -178,6 +179,8 @@ struct Reader<'a> {
     file: &'a HookFile,
     text: &'a str,
     parsed: Parsed,
+    /// The part that is read belongs to a guard.
+    guards: bool,
 }
 
 impl Reader<'_> {
@@ -203,9 +206,11 @@ impl Reader<'_> {
         for (name, groups) in hooks {
             match (HookEvent::find(name), groups.as_array()) {
                 (Some(event), Some(groups)) => {
+                    self.guards = event.info().guards;
                     for group in groups {
                         self.group(event, name, group);
                     }
+                    self.guards = false;
                 }
                 (Some(_), None) => {
                     self.fault(name, &format!("`{name}` is not a list of hooks"), FORM);
@@ -301,6 +306,9 @@ impl Reader<'_> {
         for word in unknown {
             let message = format!("no built-in tool has the name `{word}` of a matcher");
             match tools::likely(word) {
+                Some(known) if self.file.of_settings => {
+                    self.warn(&text, &message, &format!("did you mean `{known}`?"));
+                }
                 Some(known) => self.fault(&text, &message, &format!("did you mean `{known}`?")),
                 None if self.file.of_settings => {}
                 None => self.warn(
@@ -348,7 +356,7 @@ impl Reader<'_> {
         };
         let known: Vec<&str> = kind.fields.iter().chain(FIELDS).copied().collect();
         self.unknown_fields(Some(hook), &known, &format!("a hook of `{name}`"));
-        let action = match (kind.read)(hook, command) {
+        let action = match (kind.read)(hook, command, self.file.of_project) {
             Ok(action) => action,
             Err((field, expected)) => {
                 let message = format!("`{field}` of a hook of `{name}` is not {expected}");
@@ -361,6 +369,15 @@ impl Reader<'_> {
             self.fault("args", &message, "the hook is ignored");
             return None;
         };
+        if let Action::Service(service) = &action
+            && self.file.of_project
+            && let Some(model) = service.model().filter(|model| plays_a_file(model))
+        {
+            let message = format!("the model `{model}` of a hook of `{name}` plays a file");
+            let hint = "a hook of a project names a model of a provider; the hook is ignored";
+            self.fault(model, &message, hint);
+            return None;
+        }
         if let Some(value) = hook.get("async").filter(|value| !value.is_boolean()) {
             let message = format!("`async` is {value}, which is not true or false");
             self.warn("async", &message, "osier waits for the hook");
@@ -375,7 +392,8 @@ impl Reader<'_> {
             args,
             action,
             timeout: self.timeout(hook),
-            in_background: hook.get("async") == Some(&Value::Bool(true)),
+            in_background: kind.fields.contains(&"async")
+                && hook.get("async") == Some(&Value::Bool(true)),
             condition: self.condition(event, hook)?,
             on_failure: self.on_failure(hook),
             file: self.file.file.path.clone(),
@@ -437,11 +455,11 @@ impl Reader<'_> {
         rule.map(Some)
     }
 
-    /// Reports an error because of which hooks are missing. Files of Claude Code can have hooks that osier does not
-    /// support.
+    /// Reports an error because of which hooks are missing. Settings of Claude Code can have others than guards that osier
+    /// does not support.
     fn fault(&mut self, word: &str, message: &str, hint: &str) {
         self.warn(word, message, hint);
-        if !self.file.of_settings {
+        if self.guards || !self.file.of_settings {
             self.parsed
                 .faults
                 .extend(self.parsed.problems.last().cloned());
@@ -455,6 +473,13 @@ impl Reader<'_> {
         let problem = Problem::of_file(&self.file.file.path, message, hint);
         self.parsed.problems.push(problem.at(self.text, offset));
     }
+}
+
+/// Whether a model answers what a file says, which the model that is judged could write.
+fn plays_a_file(model: &str) -> bool {
+    ["script/", "script:"]
+        .iter()
+        .any(|start| model.trim().starts_with(start))
 }
 
 const IGNORED: &str = "its hooks are ignored until it is fixed";

@@ -18,8 +18,8 @@ pub(super) struct Kind {
     pub needs: &'static str,
     /// Its own fields.
     pub fields: &'static [&'static str],
-    /// Reads them; the argument after the hook is the value of `needs`.
-    pub read: fn(&Map<String, Value>, &str) -> Result<Action, Unfit>,
+    /// Reads them; the arguments after the hook are the value of `needs`, and whether a project has the hook.
+    pub read: fn(&Map<String, Value>, &str, bool) -> Result<Action, Unfit>,
 }
 
 /// The types of hooks; the first is that of a hook without `type`.
@@ -28,13 +28,13 @@ pub(super) const KINDS: &[Kind] = &[
         name: "command",
         needs: "command",
         fields: &["command", "args", "async"],
-        read: |_, _| Ok(Action::Program),
+        read: |_, _, _| Ok(Action::Program),
     },
     Kind {
         name: "http",
         needs: "url",
         fields: &["url", "headers", "allowedEnvVars"],
-        read: |hook, url| {
+        read: |hook, url, of_project| {
             let headers = match hook.get("headers") {
                 None => Vec::new(),
                 Some(value) => texts_by_name(value).ok_or(("headers", "an object with texts"))?,
@@ -49,6 +49,7 @@ pub(super) const KINDS: &[Kind] = &[
                 url,
                 headers,
                 variables,
+                of_project,
             };
             is_web
                 .then(|| Action::Service(Box::new(service)))
@@ -59,7 +60,7 @@ pub(super) const KINDS: &[Kind] = &[
         name: "prompt",
         needs: "prompt",
         fields: &["prompt", "model", "continueOnBlock"],
-        read: |hook, prompt| {
+        read: |hook, prompt, _| {
             let continues = match hook.get("continueOnBlock") {
                 None => false,
                 Some(value) => value
@@ -81,7 +82,7 @@ pub(super) const KINDS: &[Kind] = &[
         name: "mcp_tool",
         needs: "server",
         fields: &["server", "tool", "input"],
-        read: |hook, server| {
+        read: |hook, server, _| {
             let tool = text(hook, "tool").filter(|tool| !tool.is_empty());
             let input = hook.get("input").cloned();
             let input = input.unwrap_or_else(|| Value::Object(Map::new()));

@@ -25,8 +25,14 @@ impl Matcher {
         let plain = |char: char| char.is_alphanumeric() || "_-|, ".contains(char);
         if text.chars().all(plain) {
             let words = text.split(['|', ',']).map(str::trim);
-            let words = words.filter(|word| !word.is_empty());
-            return Ok(Self::Words(words.map(str::to_owned).collect()));
+            let words: Vec<String> = words
+                .filter(|word| !word.is_empty())
+                .map(str::to_owned)
+                .collect();
+            if words.is_empty() {
+                return Err("it has no word".to_owned());
+            }
+            return Ok(Self::Words(words));
         }
         match Regex::new(text) {
             Ok(pattern) => Ok(Self::Pattern(Box::new(pattern))),

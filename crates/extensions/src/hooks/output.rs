@@ -42,12 +42,20 @@ pub(super) fn read(info: &EventInfo, stdout: &str) -> Printed {
     {
         return Printed::Unread(problem.to_owned());
     }
-    let begins = |start: &str| {
-        let head = printed.get(..start.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(start))
-    };
-    if info.guards && (begins("<!doctype") || begins("<html")) {
+    let mut chars = printed.chars();
+    let is_markup = chars.next() == Some('<')
+        && chars
+            .next()
+            .is_some_and(|char| char.is_alphabetic() || matches!(char, '!' | '?'));
+    if info.guards && is_markup {
         return Printed::Foreign("its output is an HTML page");
+    }
+    let is_value = matches!(
+        serde_json::from_str(printed),
+        Ok(Value::Null | Value::Bool(_) | Value::String(_))
+    );
+    if info.guards && is_value && !info.text_is_context {
+        return Printed::Unread("its output is not an object".to_owned());
     }
     Printed::Text(printed.to_owned())
 }
@@ -76,13 +84,17 @@ fn hidden(printed: &str, is_context: bool) -> Option<&'static str> {
     if clean.trim_start_matches(is_invisible).starts_with('{') {
         return Some("its output has other bytes before the JSON");
     }
-    if clean.starts_with('[')
-        && let Ok(Value::Array(list)) = serde_json::from_str(&clean)
-        && list
-            .iter()
-            .any(|value| (!is_context && decides_in_list(value)) || is_answer(value))
-    {
-        return Some("its output is a list instead of an object");
+    if let Some(inner) = clean.strip_prefix('[') {
+        let is_list = match serde_json::from_str(&clean) {
+            Ok(Value::Array(list)) => list
+                .iter()
+                .any(|value| (!is_context && decides_in_list(value)) || is_answer(value)),
+            // A list of lists that is too deep to be read.
+            _ => !is_context && inner.trim_start().starts_with(['[', '{']),
+        };
+        if is_list {
+            return Some("its output is a list instead of an object");
+        }
     }
     let decides = || DECIDES.as_ref().is_none_or(|names| names.is_match(&clean));
     let rests = clean.match_indices('\n').map(|(at, _)| &clean[at + 1..]);
@@ -209,8 +221,19 @@ mod tests {
         assert_eq!(of(HookEvent::Stop, after_text), unread);
         let text = Printed::Text(after_text.to_owned());
         assert_eq!(of(HookEvent::SessionStart, after_text), text);
-        let page = Printed::Foreign("its output is an HTML page");
-        assert_eq!(of(HookEvent::PreToolUse, "<!DOCTYPE html><p>502"), page);
+        for page in [
+            "<!DOCTYPE html><p>502",
+            "<h1>502 Bad Gateway</h1>",
+            "<!-- c --><html>",
+            "<?xml version=\"1.0\"?>",
+        ] {
+            let expected = Printed::Foreign("its output is an HTML page");
+            assert_eq!(of(HookEvent::PreToolUse, page), expected, "{page}");
+        }
+        for value in ["false", "null", "\"deny\""] {
+            let expected = Printed::Unread("its output is not an object".to_owned());
+            assert_eq!(of(HookEvent::PreToolUse, value), expected, "{value}");
+        }
     }
 
     #[test]

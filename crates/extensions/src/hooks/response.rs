@@ -9,7 +9,7 @@ use std::path::Path;
 use osier_agent::{ToolOutput, ToolStatus};
 use osier_base::regular_file;
 use osier_llm::ToolCall;
-use osier_tools::{BASH, EDIT, FIND, GREP, LS, PATCH, READ, WRITE};
+use osier_tools::{BASH, EDIT, FIND, GREP, LS, NO_OUTPUT, PATCH, READ, SUBAGENT, WRITE};
 
 /// The `tool_response` of a call.
 pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) -> Value {
@@ -19,10 +19,11 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
     let success = output.status.is_success();
     match call.name.as_str() {
         BASH => json!({
-            "stdout": text,
+            "stdout": printed(&text, output),
             "stderr": "",
             "interrupted": output.status == ToolStatus::Aborted,
             "isImage": false,
+            "noOutputExpected": false,
             "exitCode": details["exitCode"],
         }),
         WRITE => json!({
@@ -31,6 +32,7 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
             "content": input["content"],
             "structuredPatch": structured_patch(details),
             "originalFile": original_file(input, details),
+            "userModified": false,
             "diff": details["diff"],
             "success": success,
         }),
@@ -73,7 +75,40 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
             "truncated": details["truncated"],
         }),
         LS => json!(text),
+        SUBAGENT => json!({
+            "status": if success { "completed" } else { "failed" },
+            "description": input["description"],
+            "prompt": input["prompt"],
+            "content": [{"type": "text", "text": text}],
+        }),
         _ => json!([{"type": "text", "text": text}]),
+    }
+}
+
+/// The `error` of a call that failed: the text for the model, which begins with the exit code of a command.
+pub(super) fn failure(call: &ToolCall, output: &ToolOutput) -> String {
+    let text = output.text();
+    let code = output.details["exitCode"].as_i64();
+    let Some(code) = code.filter(|_| call.name == BASH) else {
+        return text;
+    };
+    let printed = printed(&text, output);
+    format!("Exit code {code}\n{printed}").trim_end().to_owned()
+}
+
+/// The output of a command without its last line break, and without osier's own words for its end.
+fn printed<'t>(text: &'t str, output: &ToolOutput) -> &'t str {
+    let lines = text.trim_end_matches('\n');
+    let (before, last) = lines.rsplit_once('\n').unwrap_or(("", lines));
+    let is_footer = last.starts_with('[') && last.ends_with(']');
+    let printed = if is_footer && !output.status.is_success() {
+        before
+    } else {
+        lines
+    };
+    match printed.trim_end_matches('\n') {
+        NO_OUTPUT => "",
+        printed => printed,
     }
 }
 
@@ -217,6 +252,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use osier_llm::ContentBlock;
 
     #[test]
     fn files_have_no_line_numbers() {
@@ -236,14 +272,35 @@ mod tests {
     }
 
     #[test]
+    fn a_failed_command_begins_with_its_exit_code() {
+        let call = ToolCall {
+            name: "bash".to_owned(),
+            ..ToolCall::default()
+        };
+        let failed = |text: &str| {
+            let message = "exit code 3".to_owned();
+            let output = ToolOutput {
+                content: vec![ContentBlock::text(text)],
+                details: json!({"exitCode": 3}),
+                status: ToolStatus::ExecutionError { message },
+            };
+            failure(&call, &output)
+        };
+        let footer = "[exit code 3, after 4ms]";
+        assert_eq!(failed(&format!("(no output)\n{footer}")), "Exit code 3");
+        assert_eq!(failed(&format!("[a]\nb\n{footer}")), "Exit code 3\n[a]\nb");
+    }
+
+    #[test]
     fn responses_have_claude_codes_fields() {
         let ran = ToolOutput::success("out", json!({"exitCode": 0}));
-        let expected = json!({"stdout": "out", "stderr": "", "interrupted": false, "isImage": false, "exitCode": 0});
+        let expected = json!({"stdout": "out", "stderr": "", "interrupted": false, "isImage": false,
+            "noOutputExpected": false, "exitCode": 0});
         assert_eq!(of("bash", json!({"command": "x"}), &ran), expected);
         let wrote = ToolOutput::success("written", json!({"isNew": true, "diff": "+x"}));
         let written = of("write", json!({"file_path": "a", "content": "x"}), &wrote);
         let expected = json!({"type": "create", "filePath": "/w/a", "content": "x", "structuredPatch": [],
-            "originalFile": null, "diff": "+x", "success": true});
+            "originalFile": null, "userModified": false, "diff": "+x", "success": true});
         assert_eq!(written, expected);
         let other = of(
             "git__log",

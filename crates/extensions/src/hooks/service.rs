@@ -1,6 +1,7 @@
 //! Hooks that are no programs: a request to a server, a question to a model, and a call of a tool of an MCP server.
 //! Their answers are read as the output of a program is.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +10,9 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::limits::TIMEOUT;
-use osier_base::text;
-use osier_protocol::HookEvent;
+use osier_base::{text, unique_json};
+use osier_llm::http::PostAnswer;
+use osier_protocol::{HookEvent, JobInfo};
 
 /// Time for the answer of a model.
 const JUDGEMENT: Duration = Duration::from_secs(30);
@@ -34,8 +36,11 @@ pub struct HookQuestion {
 /// The parts of a session that hooks without a program use.
 #[async_trait]
 pub trait HookServices: fmt::Debug + Send + Sync {
-    /// The value of an environment variable.
-    fn variable(&self, name: &str) -> Option<String>;
+    /// The value of an environment variable. A hook of a project gets what the project's programs get.
+    ///
+    /// # Errors
+    /// The variable is kept from programs.
+    fn variable(&self, name: &str, of_project: bool) -> Result<Option<String>, String>;
 
     /// Sends JSON with POST and returns the status and the body of the answer.
     ///
@@ -46,7 +51,7 @@ pub trait HookServices: fmt::Debug + Send + Sync {
         url: &str,
         headers: Vec<(String, String)>,
         json: Vec<u8>,
-    ) -> Result<(u16, String), String>;
+    ) -> Result<PostAnswer, String>;
 
     /// The answer of a model.
     ///
@@ -59,6 +64,9 @@ pub trait HookServices: fmt::Debug + Send + Sync {
     /// # Errors
     /// There is no such tool, or it failed.
     async fn call_tool(&self, server: &str, tool: &str, input: Value) -> Result<String, String>;
+
+    /// The commands that run in the background.
+    fn background_jobs(&self) -> Vec<JobInfo>;
 }
 
 /// The work of a hook without a program.
@@ -69,6 +77,7 @@ pub(super) enum Service {
         headers: Vec<(String, String)>,
         /// The variables that headers may name.
         variables: Vec<String>,
+        of_project: bool,
     },
     Prompt {
         prompt: String,
@@ -87,11 +96,19 @@ impl Service {
     /// The text that names the hook in messages and lists.
     pub(super) fn shown(&self) -> String {
         match self {
-            Self::Http { url, .. } => url.clone(),
+            Self::Http { url, .. } => place_of(url),
             Self::Prompt { prompt, .. } => {
                 text::truncate(&text::single_line(prompt), SHOWN).into_owned()
             }
             Self::Tool { server, tool, .. } => format!("{server} {tool}"),
+        }
+    }
+
+    /// The model that it names.
+    pub(super) fn model(&self) -> Option<&str> {
+        match self {
+            Self::Prompt { model, .. } => model.as_deref(),
+            Self::Http { .. } | Self::Tool { .. } => None,
         }
     }
 
@@ -113,23 +130,45 @@ impl Service {
         event: HookEvent,
         input: &[u8],
     ) -> Result<String, String> {
+        let answer = self.answer(services, event, input).await?;
+        let read: Value = serde_json::from_str(&answer).unwrap_or_default();
+        if read.get("async") == Some(&Value::Bool(true)) {
+            return Err("`async` is for programs: nothing continues after this answer".to_owned());
+        }
+        Ok(answer)
+    }
+
+    async fn answer(
+        &self,
+        services: &Arc<dyn HookServices>,
+        event: HookEvent,
+        input: &[u8],
+    ) -> Result<String, String> {
         match self {
             Self::Http {
                 url,
                 headers,
                 variables,
+                of_project,
             } => {
-                let value = |name: &str| {
-                    let may_name = variables.iter().any(|known| known == name);
-                    may_name.then(|| services.variable(name)).flatten()
-                };
+                let mut values = BTreeMap::new();
+                for name in variables {
+                    if let Some(value) = services.variable(name, *of_project)? {
+                        values.insert(name.as_str(), value);
+                    }
+                }
+                let value = |name: &str| values.get(name).cloned();
                 let headers = headers
                     .iter()
                     .map(|(name, text)| (name.clone(), filled(text, value)))
                     .collect();
-                match services.post(url, headers, input.to_vec()).await? {
-                    (200..=299, body) => Ok(body),
-                    (status, _) => Err(format!("the server answered with the status {status}")),
+                let answer = services.post(url, headers, input.to_vec()).await?;
+                match answer.status {
+                    200..=299 if answer.content_type.contains("html") => {
+                        Err("the server answered with an HTML page".to_owned())
+                    }
+                    200..=299 => Ok(answer.body),
+                    status => Err(format!("the server answered with the status {status}")),
                 }
             }
             Self::Prompt {
@@ -175,10 +214,12 @@ fn judgement(answer: &str, event: HookEvent, continues: bool) -> Result<String, 
             "the model answered `{shown}`, which is not {{\"ok\": true}} or {{\"ok\": false, \"reason\": …}}"
         )
     };
-    let start = answer.find('{').ok_or_else(unread)?;
-    let end = answer.rfind('}').ok_or_else(unread)?;
-    let object = answer.get(start..=end).ok_or_else(unread)?;
-    let read: Value = serde_json::from_str(object).map_err(|_| unread())?;
+    // Text around the object can quote what is judged.
+    let read = unique_json::parse(without_fence(answer.trim())).map_err(|_| unread())?;
+    let mut fields = read.as_object().ok_or_else(unread)?.keys();
+    if !fields.all(|name| matches!(name.as_str(), "ok" | "reason")) {
+        return Err(unread());
+    }
     match read["ok"].as_bool() {
         Some(true) => Ok(String::new()),
         Some(false) => {
@@ -195,6 +236,24 @@ fn judgement(answer: &str, event: HookEvent, continues: bool) -> Result<String, 
         }
         None => Err(unread()),
     }
+}
+
+/// The text in a block of code, if `answer` is only that.
+fn without_fence(answer: &str) -> &str {
+    let inner = answer
+        .strip_prefix("```")
+        .and_then(|rest| rest.strip_suffix("```"));
+    let inner = inner.and_then(|inner| inner.split_once('\n'));
+    inner.map_or(answer, |(_, inner)| inner.trim())
+}
+
+/// An address without the user and the query, which can hold secrets.
+fn place_of(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let (scheme, rest) = url[..end].split_once("://").unwrap_or(("", &url[..end]));
+    let host = rest.find('/').unwrap_or(rest.len());
+    let start = rest[..host].rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}://{}", &rest[start..])
 }
 
 /// `text` with the values of `$NAME` and `${NAME}`; a variable without a value is empty.
@@ -326,6 +385,46 @@ mod tests {
         }
         for answer in ["", "yes", "{\"ok\": \"true\"}", "} {"] {
             assert!(judgement(answer, before, false).is_err(), "{answer}");
+        }
+    }
+
+    #[test]
+    fn only_one_judgement_counts() {
+        let judged = |answer: &str| judgement(answer, HookEvent::PreToolUse, true);
+        for answer in [
+            "{\"ok\": true}",
+            " {\"ok\": true}\n",
+            "```json\n{\"ok\": true}\n```",
+        ] {
+            assert_eq!(judged(answer), Ok(String::new()), "{answer}");
+        }
+        let blocks = Ok(json!({"decision": "block", "reason": "no"}).to_string());
+        assert_eq!(judged("{\"ok\": false, \"reason\": \"no\"}"), blocks);
+        for answer in [
+            "The input tries to trick me with {\"ok\": true}. I reject this command.",
+            "NOT {\"ok\": true}",
+            "[{\"ok\": true}]",
+            "{\"ok\": false, \"ok\": true}",
+            "{\"ok\": true, \"decision\": \"block\"}",
+            "{\"ok\": \"true\"}",
+            "{}",
+            "",
+        ] {
+            assert!(judged(answer).is_err(), "{answer}");
+        }
+    }
+
+    #[test]
+    fn messages_name_an_address_without_its_secrets() {
+        for (url, shown) in [
+            (
+                "http://user:pass@host:80/check?key=sk-1#x",
+                "http://host:80/check",
+            ),
+            ("https://host", "https://host"),
+            ("https://host/a@b", "https://host/a@b"),
+        ] {
+            assert_eq!(place_of(url), shown);
         }
     }
 }

@@ -137,14 +137,18 @@ impl SessionHooks {
         let file = self.lock().variables.take();
         if let Some(file) = file {
             match variables::read(&file, cwd, &self.hooks.root).await {
-                Ok((set, refused)) => {
-                    if !set.is_empty() {
-                        self.tell(HookNews::Variables(set));
+                Ok(left) => {
+                    if !left.variables.is_empty() {
+                        self.tell(HookNews::Variables(left.variables));
                     }
-                    for name in refused {
+                    for name in left.refused {
                         self.warn(format!(
-                            "`{name}` of a SessionStart hook is not set: it names code of the project, which the model can change"
+                            "`{name}` of a SessionStart hook is not set: it chooses code that the model can change"
                         ));
+                    }
+                    if let Some(problem) = left.problem {
+                        let problem = line(&problem);
+                        self.warn(format!("the variables of a SessionStart hook: {problem}"));
                     }
                 }
                 Err(error) => self.warn(format!("the variables of a SessionStart hook: {error}")),
@@ -160,10 +164,12 @@ impl SessionHooks {
     /// The conversation was compacted: the context of hooks is delivered to the model immediately.
     pub(super) async fn compacted(&self, cwd: &Path) {
         let event = HookEvent::SessionStart;
+        let opened = self.lock().opened.clone();
+        let model = opened.map(|(_, model, _)| model);
         let answer = self.fire(EventInput {
             event,
             names: vec!["compact"],
-            fields: json!({"source": "compact"}),
+            fields: json!({"source": "compact", "model": model}),
             cwd,
             call: None,
         });
@@ -232,6 +238,18 @@ impl SessionHooks {
             let is_late = |handler: &Handler| handler.is_function();
             self.run_start(&source, &model, &cwd, is_late).await;
         }
+    }
+
+    /// The commands in the background, as hooks see them.
+    pub(super) fn background_tasks(&self) -> Vec<Value> {
+        let services = self.services.get();
+        let jobs = services.map(|services| services.background_jobs());
+        let jobs = jobs.unwrap_or_default().into_iter();
+        jobs.map(|job| {
+            json!({"id": job.id, "type": "shell", "status": "running", "description": job.command,
+                "command": job.command})
+        })
+        .collect()
     }
 
     /// The Claude Code name of a tool.
@@ -496,7 +514,7 @@ pub(super) fn judge(
             limit.as_secs_f64()
         )),
         HookEnd::Failed(error) if !handler.is_program() => {
-            HookAnswer::unanswered(error.to_string())
+            HookAnswer::unanswered(line(&error.to_string()))
         }
         HookEnd::Failed(error) => HookAnswer::unanswered(format!("it cannot start: {error}")),
         HookEnd::GoesOn(..) => HookAnswer::default(),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::CONTENT_TYPE;
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use reqwest::{Certificate, Client, Url, redirect};
 use tokio::sync::OnceCell;
 
@@ -103,21 +103,34 @@ pub async fn client_for(options: HttpOptions, address: &str) -> Result<Client, S
     client(options, Way::to(&url)).await
 }
 
-/// Sends JSON with POST, with additional headers, and returns the status and the body of the answer, at most `limit` bytes.
+/// The name of an encoding that changes nothing.
+const IDENTITY: &str = "identity";
+
+/// The answer to a POST.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostAnswer {
+    pub status: u16,
+    /// In lower case; empty if the server sends none.
+    pub content_type: String,
+    pub body: String,
+}
+
+/// Sends JSON with POST, with additional headers. The body of the answer has at most `limit` bytes.
 ///
 /// # Errors
-/// The address or a header is invalid, or there was no complete answer; in one line.
+/// The address or a header is invalid, or there was no complete answer in UTF-8; in one line.
 pub async fn post_json(
     options: HttpOptions,
     address: &str,
     headers: &[(String, String)],
     json: Vec<u8>,
     limit: usize,
-) -> Result<(u16, String), String> {
+) -> Result<PostAnswer, String> {
     let client = client_for(options, address).await?;
     let mut request = client
         .post(address)
         .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT_ENCODING, IDENTITY)
         .body(json);
     for (name, value) in headers {
         let is_framing = ["content-length", "transfer-encoding"];
@@ -134,8 +147,23 @@ pub async fn post_json(
             return Err(format!("the answer is longer than {limit} bytes"));
         }
     }
-    let body = String::from_utf8_lossy(&body).into_owned();
-    Ok((answer.status().as_u16(), body))
+    let header = |name| {
+        let value = answer.headers().get(name);
+        let value = value.and_then(|value: &HeaderValue| value.to_str().ok());
+        value.unwrap_or_default().to_ascii_lowercase()
+    };
+    let encoding = header(CONTENT_ENCODING);
+    if !matches!(encoding.as_str(), "" | IDENTITY) {
+        let encoding = text::single_line(&encoding);
+        return Err(format!(
+            "the answer is compressed (`{encoding}`), which osier did not ask for"
+        ));
+    }
+    Ok(PostAnswer {
+        status: answer.status().as_u16(),
+        content_type: header(CONTENT_TYPE),
+        body: String::from_utf8(body).map_err(|_| "the answer is not in UTF-8".to_owned())?,
+    })
 }
 
 /// The client speaks HTTP/1.1, as every server of a model does. With HTTP/2 all calls to a server would share one connection,

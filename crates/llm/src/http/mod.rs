@@ -20,7 +20,9 @@ mod reading;
 #[cfg(test)]
 mod tests;
 
-pub use client::{HttpOptions, certificates, choose_cryptography, client_for, post_json};
+pub use client::{
+    HttpOptions, PostAnswer, certificates, choose_cryptography, client_for, post_json,
+};
 pub(crate) use client::{Way, client};
 pub use fetch::{Fetch, Fetched};
 pub use provider::HttpProvider;

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use osier_base::ids;
+use osier_base::{ids, unique_json};
 use osier_llm::ThinkingLevel;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
 use osier_protocol::{Event, HookEvent, OnFailure, Op, PLAN_TOOL, PermissionMode, Prompt};
@@ -43,7 +43,15 @@ pub(super) struct Control {
     asks: bool,
     questions: Vec<PendingQuestion>,
     /// The open calls of hooks and MCP servers: the id of the control request and that of the call.
-    calls: Vec<(String, u64)>,
+    calls: Vec<ProgramCall>,
+}
+
+/// A call of the program that it has not answered.
+#[derive(Debug)]
+struct ProgramCall {
+    request: String,
+    id: u64,
+    is_for_server: bool,
 }
 
 impl Control {
@@ -110,8 +118,12 @@ impl Control {
         if line.trim_ascii().is_empty() {
             return;
         }
-        let Ok(value) = serde_json::from_slice::<Value>(line) else {
-            return mistake("not valid JSON", effect);
+        // Of two equal keys one would decide, and the other be ignored.
+        let parsed = str::from_utf8(line).ok().map(unique_json::parse);
+        let value = match parsed {
+            Some(Ok(value)) => value,
+            Some(Err(error)) if error.is_data() => return mistake(&error.to_string(), effect),
+            _ => return mistake("not valid JSON", effect),
         };
         name_unknown_fields(&value, effect);
         match value["type"].as_str() {
@@ -139,7 +151,7 @@ impl Control {
     ) {
         let request = json!({"subtype": "hook_callback", "callback_id": callback, "input": input,
             "tool_use_id": input.get("tool_use_id")});
-        self.call(id, &request, effect);
+        self.call(id, false, &request, effect);
     }
 
     /// Sends a message to an MCP server of the program.
@@ -151,22 +163,31 @@ impl Control {
         effect: &mut Effect,
     ) {
         let request = json!({"subtype": "mcp_message", "server_name": server, "message": message});
-        self.call(id, &request, effect);
+        self.call(id, true, &request, effect);
     }
 
-    fn call(&mut self, id: u64, request: &Value, effect: &mut Effect) {
+    fn call(&mut self, id: u64, is_for_server: bool, request: &Value, effect: &mut Effect) {
         let name = ids::prefixed("request");
-        self.calls.push((name.clone(), id));
+        self.calls.push(ProgramCall {
+            request: name.clone(),
+            id,
+            is_for_server,
+        });
         effect.line(&json!({"type": "control_request", "request_id": name, "request": request}));
     }
 
     fn answer(&mut self, response: &Value, facts: &mut Facts, effect: &mut Effect) {
         let id = response["request_id"].as_str().unwrap_or_default();
-        if let Some(place) = self.calls.iter().position(|(request, _)| request == id) {
-            let (_, call) = self.calls.remove(place);
+        if let Some(place) = self.calls.iter().position(|call| call.request == id) {
+            let ProgramCall {
+                id: call,
+                is_for_server,
+                ..
+            } = self.calls.remove(place);
             let answer = if response["subtype"] == "success" {
                 let answer = &response["response"];
-                Ok(answer.get("mcp_response").unwrap_or(answer).clone())
+                let of_server = answer.get("mcp_response").filter(|_| is_for_server);
+                Ok(of_server.unwrap_or(answer).clone())
             } else {
                 let error = response["error"].as_str().unwrap_or("the program failed");
                 Err(error.to_owned())
@@ -179,7 +200,16 @@ impl Control {
         };
         let asked = self.questions.remove(place);
         let decision = &response["response"];
-        let allows = response["subtype"] == "success" && decision["behavior"] == "allow";
+        let is_odd = decision
+            .get("updatedInput")
+            .is_some_and(|input| !input.is_null() && !input.is_object());
+        if is_odd {
+            mistake(
+                "`updatedInput` is not an object; the call is denied",
+                effect,
+            );
+        }
+        let allows = !is_odd && response["subtype"] == "success" && decision["behavior"] == "allow";
         let answer = if allows {
             let changed = decision
                 .get("updatedInput")

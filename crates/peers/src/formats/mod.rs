@@ -15,3 +15,4 @@ pub use control::{prompt_of, thinking_level};
 pub use format::{Effect, Format, RunEnd, SdkHook};
 pub use initialize::Initialize;
 pub use modes::{permission_mode, rule_ops};
+pub use rules::suggestion;

@@ -33,7 +33,7 @@ fn parts(rule: &str) -> Value {
 }
 
 /// A rule that can be saved, as a program returns it to save it.
-pub(super) fn suggestion(pattern: &str) -> Value {
+pub fn suggestion(pattern: &str) -> Value {
     json!({"type": "addRules", "behavior": "allow", "destination": "session", "rules": [parts(pattern)]})
 }
 

@@ -5,17 +5,19 @@
 //! gives it a view in `assets/chat/app/slash.js`; a client that lacks a command says where it works.
 
 mod category;
+mod end;
 mod requests;
 mod row;
 mod table;
 mod text;
 
 pub use category::CommandCategory;
+pub use end::CommandEnd;
 pub use row::{Requests, SlashClient, SlashCommand};
 pub use table::COMMANDS;
 pub use text::describe;
 
-use crate::AddedCommand;
+use crate::{AddedCommand, Op};
 use osier_base::problem;
 
 /// Prefixes of names that the session expands: skills, and prompts of MCP servers.
@@ -76,6 +78,22 @@ pub fn parse(
     })
 }
 
+/// The requests of a prompt that is a command of `client` and sends requests, or why they cannot be sent; `None` for other
+/// prompts. `added` are the commands of the session.
+pub fn requests_of(
+    text: &str,
+    client: SlashClient,
+    added: &[AddedCommand],
+) -> Option<Result<Vec<Op>, String>> {
+    let is_added = |name: &str| added.iter().any(|command| command.name == name);
+    let typed = parse(text, client, is_added)?;
+    Some(typed.and_then(|(command, argument)| {
+        command
+            .requests
+            .map_or(Ok(Vec::new()), |requests| requests(argument))
+    }))
+}
+
 /// The commands of `client` that no command of a skill, a template or a plugin in `added` replaces.
 pub fn of_client(
     client: SlashClient,
@@ -104,7 +122,7 @@ fn elsewhere(name: &str, command: &SlashCommand, client: SlashClient) -> String 
     let clients: Vec<String> = clients.collect();
     let advice = match client {
         SlashClient::Chat => ": `osier attach` opens this session there",
-        SlashClient::Terminal | SlashClient::Editor => "",
+        SlashClient::Terminal | SlashClient::Editor | SlashClient::Script => "",
     };
     format!("`/{name}` works in {}{advice}", clients.join(" and "))
 }

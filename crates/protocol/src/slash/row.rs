@@ -13,6 +13,8 @@ osier_base::words! {
         Editor = "editor",
         /// The browser chat.
         Chat = "chat",
+        /// A run without a screen: text, JSON lines and the formats of other agents.
+        Script = "script",
     }
 }
 

@@ -211,7 +211,12 @@ impl Actor {
         {
             self.finish(result).await;
         }
-        self.close("prompt_input_exit").await;
+        let reason = if self.setup.answers_questions {
+            "prompt_input_exit"
+        } else {
+            "other"
+        };
+        self.close(reason).await;
         while let Ok(news) = inbox.hook_news.try_recv() {
             self.hook_news(news);
         }

@@ -8,10 +8,13 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::sampling::SessionSampler;
+use osier_base::process::is_withheld;
 use osier_extensions::hooks::{ElicitationReply, HookQuestion, HookServices, SessionHooks};
 use osier_llm::HttpOptions;
-use osier_llm::http::post_json;
+use osier_llm::http::{PostAnswer, post_json};
 use osier_mcp::{ElicitationAnswer, ElicitationRules, Mcp};
+use osier_protocol::JobInfo;
+use osier_tools::Workspace;
 
 /// Bytes of the body of an answer.
 const BODY: usize = 8 * 1024 * 1024;
@@ -23,12 +26,18 @@ pub(crate) struct SessionServices {
     pub environment: Arc<BTreeMap<String, String>>,
     pub sampler: Arc<SessionSampler>,
     pub mcp: Mcp,
+    pub workspace: Arc<Workspace>,
 }
 
 #[async_trait]
 impl HookServices for SessionServices {
-    fn variable(&self, name: &str) -> Option<String> {
-        self.environment.get(name).cloned()
+    fn variable(&self, name: &str, of_project: bool) -> Result<Option<String>, String> {
+        if of_project && is_withheld(name) {
+            return Err(format!(
+                "`{name}` holds a key; a hook of a project gets it if `pass_environment` in your own settings names it"
+            ));
+        }
+        Ok(self.environment.get(name).cloned())
     }
 
     async fn post(
@@ -36,7 +45,7 @@ impl HookServices for SessionServices {
         url: &str,
         headers: Vec<(String, String)>,
         json: Vec<u8>,
-    ) -> Result<(u16, String), String> {
+    ) -> Result<PostAnswer, String> {
         post_json(self.http.clone(), url, &headers, json, BODY).await
     }
 
@@ -46,6 +55,11 @@ impl HookServices for SessionServices {
 
     async fn call_tool(&self, server: &str, tool: &str, input: Value) -> Result<String, String> {
         self.mcp.call(server, tool, input).await
+    }
+
+    fn background_jobs(&self) -> Vec<JobInfo> {
+        let jobs = self.workspace.background_jobs().into_iter();
+        jobs.filter(|job| job.running).collect()
     }
 }
 

@@ -39,6 +39,9 @@ const LISTED_COMMAND: usize = 200;
 /// The name of the tool.
 pub const BASH: &str = "bash";
 
+/// The result of a command that printed nothing.
+pub const NO_OUTPUT: &str = "(no output)";
+
 pub(crate) const ROW: BuiltIn = BuiltIn {
     // Without a command, it only lists, reads or kills running jobs.
     acts_with: &["command"],
@@ -484,7 +487,7 @@ fn to_output(outcome: ShellOutcome) -> ToolOutput {
         details,
     } = outcome;
     let output = if output.trim().is_empty() {
-        "(no output)"
+        NO_OUTPUT
     } else {
         &output
     };

@@ -359,6 +359,7 @@ fn start_servers(
             environment: Arc::clone(&setup.environment),
             sampler,
             mcp: mcp.clone(),
+            workspace: Arc::clone(workspace),
         }));
     }
     policy.set_server_tools(Box::new(mcp::NamedTools(mcp.names())));

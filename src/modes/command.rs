@@ -1,0 +1,73 @@
+//! A slash command in a run without a screen. Its answer is the answer of the prompt.
+
+use osier_agent::RunOutcome;
+use osier_protocol::slash::{self, CommandEnd, SlashClient};
+use osier_protocol::{AddedCommand, Event, Op, Prompt};
+
+/// The requests of a prompt that is a command, or why it cannot run. `None` for text, for commands in `added`, and for names
+/// that only a plugin can have.
+pub(super) fn typed(prompt: &Prompt, added: &[AddedCommand]) -> Option<Result<Vec<Op>, String>> {
+    let name = prompt.text.trim().strip_prefix('/')?;
+    slash::find(name.split_whitespace().next()?)?;
+    slash::requests_of(&prompt.text, SlashClient::Script, added)
+}
+
+/// A command that was sent.
+#[derive(Debug)]
+pub(super) struct RunningCommand {
+    request: u64,
+    end: CommandEnd,
+    /// The types of the events that answer it; any event if there are none.
+    replies: &'static [&'static str],
+    answer: Option<String>,
+}
+
+impl RunningCommand {
+    /// The command whose last request is `op`, with the number `request`.
+    pub(super) fn new(request: u64, op: &Op) -> Self {
+        Self {
+            request,
+            end: CommandEnd::of(op),
+            replies: op.request().replies,
+            answer: None,
+        }
+    }
+
+    /// Follows the command; returns whether it has ended.
+    pub(super) fn on_event(&mut self, event: &Event) -> bool {
+        if let Event::OpEnded {
+            request,
+            with_agent,
+        } = event
+            && *request == self.request
+        {
+            if *with_agent && self.answer.is_none() {
+                self.end = CommandEnd::Event;
+            }
+            return self.end != CommandEnd::Event || self.answer.is_some();
+        }
+        if self.end == CommandEnd::RequestAlone || !self.is_answer(event) {
+            return false;
+        }
+        // The session may tell the same of its start before.
+        self.answer = slash::describe(event).or(self.answer.take());
+        self.answer.is_some() && self.end == CommandEnd::Event
+    }
+
+    fn is_answer(&self, event: &Event) -> bool {
+        let kind = || {
+            serde_json::to_value(event)
+                .ok()?
+                .get("type")?
+                .as_str()
+                .map(str::to_owned)
+        };
+        self.replies.is_empty() || kind().is_some_and(|kind| self.replies.contains(&kind.as_str()))
+    }
+
+    /// The answer of the command, which ended with `outcome`.
+    pub(super) fn answer(self, outcome: &RunOutcome) -> String {
+        let done = || (*outcome == RunOutcome::Completed).then(|| "Done.".to_owned());
+        self.answer.or_else(done).unwrap_or_default()
+    }
+}
