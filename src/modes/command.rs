@@ -62,7 +62,12 @@ impl RunningCommand {
                 .as_str()
                 .map(str::to_owned)
         };
-        self.replies.is_empty() || kind().is_some_and(|kind| self.replies.contains(&kind.as_str()))
+        match (self.replies, self.end) {
+            // Of other events of the agent, those of this command have a text.
+            ([], CommandEnd::Event) => matches!(event, Event::Agent(_)),
+            ([], _) => true,
+            (replies, _) => kind().is_some_and(|kind| replies.contains(&kind.as_str())),
+        }
     }
 
     /// The answer of the command, which ended with `outcome`.

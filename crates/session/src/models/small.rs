@@ -8,6 +8,7 @@ use crate::setup::SessionSetup;
 use osier_llm::{Api, Model};
 use osier_protocol::KeyState;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 /// Vendors, and what the ids of their cheap models contain; the newest is first in the catalogue.
 const FAMILIES: [(&str, &[&str]); 10] = [
@@ -38,11 +39,17 @@ impl SmallModels {
         Self(find)
     }
 
-    pub(crate) async fn find(&self) -> SmallModel {
+    /// The small model of the moment, or none after `cancel`: an actor that closes its session waits for the work, and answers
+    /// nobody.
+    pub(crate) async fn find(&self, cancel: &CancellationToken) -> SmallModel {
         let (reply, found) = oneshot::channel();
         self.0.call(reply);
-        // The session has ended if nobody answers.
-        found.await.unwrap_or_default()
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => SmallModel::default(),
+            // The session has ended if nobody answers.
+            found = found => found.unwrap_or_default(),
+        }
     }
 }
 

@@ -233,7 +233,7 @@ impl SearchTool {
     }
 
     async fn with_provider(&self, model: &Arc<Model>, query: &str, cx: &ToolContext) -> ToolOutput {
-        let small = self.search.0.small_models.find().await;
+        let small = self.search.0.small_models.find(&cx.cancel).await;
         let small = small.model().filter(|small| can_replace(small, model));
         let model = small.unwrap_or(model);
         let mut hosted = Hosted::default();

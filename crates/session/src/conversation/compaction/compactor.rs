@@ -133,8 +133,9 @@ impl Compactor {
     }
 
     /// The model that writes summaries, unless it is that of the conversation.
-    pub(crate) async fn summary_model(&self) -> Option<Arc<Model>> {
-        self.options.small_models.find().await.named().cloned()
+    pub(crate) async fn summary_model(&self, cancel: &CancellationToken) -> Option<Arc<Model>> {
+        let small = self.options.small_models.find(cancel).await;
+        small.named().cloned()
     }
 
     /// Requests a summary. Nothing is stored.
@@ -199,7 +200,7 @@ impl Compactor {
                 ..Written::default()
             }
         } else {
-            let small = self.options.small_models.find().await;
+            let small = self.options.small_models.find(cancel).await;
             let instructions = instructions.as_deref();
             let mut written = write(desk, &small, goes, instructions, cancel).await?;
             written.check(desk, &small, &facts, cancel).await?;

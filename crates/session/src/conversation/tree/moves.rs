@@ -211,7 +211,7 @@ impl Move {
         }
         self.emitter
             .post(Event::Tree(TreeEvent::BranchSummaryStart));
-        let model = self.compactor.summary_model().await;
+        let model = self.compactor.summary_model(cancel).await;
         let written = summarize_branch(desk, model.as_ref(), &messages, instructions, cancel)
             .await
             .map_err(MoveError::Summary)?;
