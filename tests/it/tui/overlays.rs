@@ -97,7 +97,7 @@ async fn favourites_are_first_and_cycled() {
         .await;
     for model in ["anvil-small", "anvil-large"] {
         screen.press("ctrl+l").type_text(model);
-        screen.shows("ctrl+s favourite").await;
+        screen.shows("alt+s favourite").await;
         screen.press("ctrl+s");
         screen.shows(&format!("★ acme/{model}")).await;
         screen.press("esc");
