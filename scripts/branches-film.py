@@ -32,7 +32,7 @@ PAUSE = 0.25
 UP, DOWN, ESC, ENTER = "\x1b[A", "\x1b[B", "\x1b", "\r"
 ALT_LEFT, ALT_RIGHT = "\x1b[1;3D", "\x1b[1;3C"
 NAMES = {UP: "up", DOWN: "down", ESC: "esc", ENTER: "enter", ALT_LEFT: "alt+left", ALT_RIGHT: "alt+right", "\x1bt": "alt+t", "\x1br": "alt+r",
-         "\x1bs": "alt+s", "\x1bM": "alt+M", "\x1bd": "alt+d", "\x0c": "ctrl+l", "\t": "tab"}
+         "\x1bs": "alt+s", "\x1bM": "alt+M", "\x1bd": "alt+d", "\x0c": "ctrl+l", "\x15": "ctrl+u", "\t": "tab"}
 
 class Seen(str):
     """In place of a key: a text to wait for."""
@@ -58,9 +58,9 @@ JOBS = [
     ("leave a branch with a summary", ["\x1bt", "g", "s", ENTER], "make a plan"),
     ("switch the model", ["\x0c", *"tour", ENTER], "demo/tour"),
     ("switch back", ["\x1bM"], "film/other"),
-    ("find a text in all sessions, at its entry", ["\x1bs", "\t", *"plan", ENTER], "“plan”"),
+    ("find a text in all sessions, at its entry", ["\x1bs", "\t", *"plan", ENTER], "Tree · conversation"),
     ("run two models side by side, and choose one",
-     [ESC, ESC, *"/fan", ENTER, ENTER, DOWN, ENTER, "\x1bd", *"go", ENTER, Seen("enter apply"), ENTER], "applied"),
+     [ESC, "\x15", *"/fan", ENTER, ENTER, DOWN, ENTER, "\x1bd", *"go", ENTER, Seen("enter apply"), ENTER], "applied"),
 ]
 
 

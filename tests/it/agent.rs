@@ -998,6 +998,13 @@ async fn change_waits_for_a_brief_one_unless_a_prompt_is_before_it() {
     stage.agent.change(change("other", true, None));
     stage.agent.caught_up().await;
     release.send(()).unwrap();
+    while journal
+        .lines()
+        .last()
+        .is_none_or(|line| line != "long ends")
+    {
+        tokio::task::yield_now().await;
+    }
     let (release, hold) = oneshot::channel();
     stage.agent.change(change("first", true, Some(hold)));
     stage.agent.change(change("second", true, None));

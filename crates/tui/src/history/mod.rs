@@ -15,4 +15,4 @@ pub(crate) use review::Changes;
 pub(crate) use sessions::Sessions;
 pub(crate) use tabs::TabControl;
 pub use tabs::{TabState, TabSummaries, TabSummary};
-pub(crate) use tree::{ExpectedEntry, Tree, TreeContext, rewind::Rewind};
+pub(crate) use tree::{Tree, TreeContext, rewind::Rewind};

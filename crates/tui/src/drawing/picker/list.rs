@@ -29,7 +29,7 @@ const FRAME: u16 = 3;
 
 /// Columns of a line with all keys of a list that has many, and rows of a list with two lines of keys.
 const LONG_LINE: u16 = 122;
-const TWO_LINES: usize = 8;
+const TWO_LINES: usize = 6;
 
 /// Rows that a preview takes at most.
 const PREVIEWED: u16 = 16;

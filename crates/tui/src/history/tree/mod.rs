@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::actions::{Command, Outbox, StoredSession, TabRequest, Toast};
+use crate::actions::{Command, ExpectedEntry, Outbox, StoredSession, TabRequest, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use crate::history::checkpoints;
@@ -49,9 +49,6 @@ pub(crate) struct Tree {
     way_back: Option<Command>,
     expected: Option<ExpectedEntry>,
 }
-
-/// A session, and the entry to show when it is open, with the words that were found in it.
-pub(crate) type ExpectedEntry = (String, (String, String));
 
 /// The fate of the files after a move.
 #[derive(Debug, Clone, Copy)]

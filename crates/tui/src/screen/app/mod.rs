@@ -34,8 +34,7 @@ use crate::dialogs::{
 };
 use crate::drawing::{Overlays, late::Late};
 use crate::history::{
-    Changes, ExpectedEntry, Rewind, Sessions, TabControl, TabSummaries, TabSummary, Tree, sessions,
-    tabs, tree,
+    Changes, Rewind, Sessions, TabControl, TabSummaries, TabSummary, Tree, sessions, tabs, tree,
 };
 use crate::input::{MouseTarget, PluginView, Pointer, Prompt, Stash, keymap, mouse};
 use crate::status::{Activity, Footer, SidePanel, TodoView};
@@ -80,7 +79,7 @@ pub struct App {
     stash: Stash,
     todo: TodoView,
     tools: Tools,
-    tree: Tree,
+    pub(crate) tree: Tree,
     rewind: Rewind,
     late: Late,
 }
@@ -401,16 +400,6 @@ impl App {
         let (open, joins) = (self.tabs.open_files(), self.footer.is_remote());
         sessions::mark_open(open, joins, &mut self.overlays);
         self.outbox.redraw(true);
-    }
-
-    fn show_entry(&mut self, entry: ExpectedEntry) {
-        let open = &self.session.id;
-        self.tree.expect(entry, open, &mut self.overlays);
-    }
-
-    /// The entry to show as soon as its session is open.
-    pub(crate) fn take_expected(&mut self) -> Option<ExpectedEntry> {
-        self.tree.take_expected()
     }
 
     /// Shows a toast about an event in a background tab.

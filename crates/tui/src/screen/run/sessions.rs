@@ -15,11 +15,11 @@ use osier_term::Highlighter;
 
 impl Screen {
     pub(super) fn on_tab_request(&mut self, request: TabRequest) {
-        let expected = self.tabs.front.app.take_expected();
+        let expected = self.tabs.front.app.tree.take_expected();
         self.carry_out_tab(request);
-        if let Some((session, found)) = expected {
-            let action = Action::ShowEntry { session, found };
-            self.tabs.front.app.act(action, Instant::now());
+        if let Some(entry) = expected {
+            let app = &mut self.tabs.front.app;
+            app.act(Action::ShowEntry(entry), Instant::now());
         }
     }
 
