@@ -31,7 +31,12 @@ PAUSE = 0.25
 
 UP, DOWN, ESC, ENTER = "\x1b[A", "\x1b[B", "\x1b", "\r"
 ALT_LEFT, ALT_RIGHT = "\x1b[1;3D", "\x1b[1;3C"
-NAMES = {UP: "up", DOWN: "down", ESC: "esc", ENTER: "enter", ALT_LEFT: "alt+left", ALT_RIGHT: "alt+right", "\x1bt": "alt+t", "\x1br": "alt+r"}
+NAMES = {UP: "up", DOWN: "down", ESC: "esc", ENTER: "enter", ALT_LEFT: "alt+left", ALT_RIGHT: "alt+right", "\x1bt": "alt+t", "\x1br": "alt+r",
+         "\x1bs": "alt+s", "\x1bM": "alt+M", "\x1bd": "alt+d", "\x0c": "ctrl+l", "\x15": "ctrl+u", "\t": "tab"}
+
+class Seen(str):
+    """In place of a key: a text to wait for."""
+
 
 # A job, its keys, and a text on the screen when it is done. A key is a string of its own.
 JOBS = [
@@ -50,6 +55,12 @@ JOBS = [
     ("fork in a new tab", ["f"], "tab 2/2"),
     ("fork into a new git worktree", ["\x1bt", "w"], "tab 3/3"),
     ("send the last prompt to another model", ["\x1br", ENTER], "Another"),
+    ("leave a branch with a summary", ["\x1bt", "g", "s", ENTER], "make a plan"),
+    ("switch the model", ["\x0c", *"tour", ENTER], "demo/tour"),
+    ("switch back", ["\x1bM"], "film/other"),
+    ("find a text in all sessions, at its entry", ["\x1bs", "\t", *"plan", ENTER], "Tree · conversation"),
+    ("run two models side by side, and choose one",
+     [ESC, "\x15", *"/fan", ENTER, ENTER, DOWN, ENTER, "\x1bd", *"go", ENTER, Seen("enter apply"), ENTER], "applied"),
 ]
 
 
@@ -220,6 +231,9 @@ class Film:
 
     def type(self, keys):
         for key in keys:
+            if isinstance(key, Seen):
+                self.shows(key)
+                continue
             os.write(self.master, key.encode())
             self.read(PAUSE)
 
@@ -276,6 +290,7 @@ def main():
             film.type(keys)
             film.shows(text)
             film.read(1)
+            keys = [key for key in keys if not isinstance(key, Seen)]
             names = " ".join(NAMES.get(key, key) for key in keys)
             print(f"| {job} | `{names}` | {len(keys)} |")
         if len(sys.argv) > 2:

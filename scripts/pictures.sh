@@ -26,6 +26,16 @@ fresh
 "$picture" 100x38 'wait=Ask' 'type=Why does the last check fail?' 'key=\r' 'wait=of any length' 'gone=Working' \
     "draw=$out/conversation.svg" -- --model script/conversation.json
 
+# Draw the branches on a large screen.
+fresh
+"$picture" 160x45 --theme dark \
+    'wait=Ask' 'wait=is ready' 'type=Why does the last check fail?' 'key=\r' 'wait=of any length' 'gone=Working' \
+    'type=/undo' 'key=\r' 'gone=of any length' 'wait=last check fail?' 'key=\r' 'wait=another way' 'gone=Working' \
+    'type=/tree' 'key=\r' 'wait=Tree' 'wait=filter' "draw=$out/tree-dark-160.svg" \
+    'key=d' 'wait=compare with' 'key=G' 'key=d' 'wait=Compare branches' "draw=$out/compare-dark-160.svg" \
+    'key=\e' 'key=\e' 'gone=Tree' 'key=^L' 'wait=script' "draw=$out/models-dark-160.svg" \
+    -- --model script/screens.json
+
 for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
     theme=${variant%%:*}
     size=${variant##*:}

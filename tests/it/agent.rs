@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use osier_agent::{
-    AgentMessage, Event, FINAL_TURN_MESSAGE, Interceptor, Op, QueueMode, RunOutcome, StopRun,
-    UserMessage,
+    AgentAccess, AgentMessage, Change, ChangeOutcome, Event, FINAL_TURN_MESSAGE, Interceptor, Op,
+    QueueMode, RunOutcome, StopRun, UserMessage,
 };
 use osier_llm::scripted::Hold;
 use osier_llm::{Context, Script, StopReason, ToolChoice, TurnStatus, Usage};
 use serde_json::json;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::support::agent::{AgentSetup, Journal, TestTool, model, speak};
 use crate::support::event_lines::{outline, quiet, records, texts};
@@ -941,6 +943,91 @@ async fn slow_subscriber_loses_no_events_and_blocks_nothing() {
             "turn 1 success".into(),
             "agent end completed".into(),
             "settled completed".into(),
+        ]
+    );
+}
+
+/// A change that notes what becomes of it, and ends when `hold` does.
+struct NotedChange {
+    name: &'static str,
+    is_brief: bool,
+    hold: Option<oneshot::Receiver<()>>,
+    journal: Journal,
+}
+
+#[async_trait]
+impl Change for NotedChange {
+    async fn perform(
+        mut self: Box<Self>,
+        _agent: &dyn AgentAccess,
+        _cancel: &CancellationToken,
+    ) -> ChangeOutcome {
+        self.journal.note(format!("{} begins", self.name));
+        if let Some(hold) = self.hold.take() {
+            hold.await.unwrap();
+        }
+        self.journal.note(format!("{} ends", self.name));
+        ChangeOutcome::default()
+    }
+
+    fn is_brief(&self) -> bool {
+        self.is_brief
+    }
+
+    fn refused(self: Box<Self>) {
+        self.journal.note(format!("{} is refused", self.name));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn change_waits_for_a_brief_one_unless_a_prompt_is_before_it() {
+    let journal = Journal::default();
+    let script = Script::new().turn(|turn| turn.text("done"));
+    let mut stage = AgentSetup::new().script(script).start();
+    let change = |name, is_brief, hold| {
+        let journal = journal.clone();
+        Box::new(NotedChange {
+            name,
+            is_brief,
+            hold,
+            journal,
+        })
+    };
+    let (release, hold) = oneshot::channel();
+    stage.agent.change(change("long", false, Some(hold)));
+    stage.agent.change(change("other", true, None));
+    stage.agent.caught_up().await;
+    release.send(()).unwrap();
+    while journal
+        .lines()
+        .last()
+        .is_none_or(|line| line != "long ends")
+    {
+        tokio::task::yield_now().await;
+    }
+    let (release, hold) = oneshot::channel();
+    stage.agent.change(change("first", true, Some(hold)));
+    stage.agent.change(change("second", true, None));
+    stage.agent.send(user("go"));
+    stage.agent.change(change("third", true, None));
+    stage.agent.caught_up().await;
+    release.send(()).unwrap();
+    stage.settled().await;
+    assert_eq!(stage.conversation(), ["user: go", "assistant: done"]);
+    let mut lines = journal.lines();
+    let refused = |line: &String| line.ends_with("refused");
+    let rejected: Vec<String> = lines.iter().filter(|line| refused(line)).cloned().collect();
+    assert_eq!(rejected, ["other is refused", "third is refused"]);
+    lines.retain(|line| !refused(line));
+    assert_eq!(
+        lines,
+        [
+            "long begins",
+            "long ends",
+            "first begins",
+            "first ends",
+            "second begins",
+            "second ends",
         ]
     );
 }

@@ -298,6 +298,27 @@ async fn changes_of_a_prompt_are_reported_as_diffs() {
 }
 
 #[tokio::test]
+async fn changes_by_hand_belong_to_no_prompt() {
+    let place = TestProject::new();
+    std::fs::write(place.work().join("old.txt"), "old\n").unwrap();
+    let mut open = place.open(SessionChoice::New, two_prompts()).await;
+    let first = prompts(&open.run("first").await);
+    std::fs::write(place.work().join("mine.txt"), "by hand\n").unwrap();
+    let second = prompts(&open.run("second").await);
+    let mut names = async |entry: &str| -> Vec<String> {
+        let range = DiffRange::Turn {
+            entry_id: entry.to_owned(),
+        };
+        let (known, files) = diffs(&mut open, range).await;
+        assert!(known);
+        files.into_iter().map(|(change, _)| change.path).collect()
+    };
+    assert_eq!(names(&first[0]).await, ["a.txt", "gen/b.txt", "old.txt"]);
+    assert_eq!(names(&second[0]).await, ["a.txt"]);
+    open.close().await;
+}
+
+#[tokio::test]
 async fn changed_lines_are_unknown_without_checkpoints() {
     let place = TestProject::new();
     let script = Script::new().turn(|turn| turn.text("ok"));

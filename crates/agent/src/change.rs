@@ -1,7 +1,8 @@
 //! Changes of a conversation other than a run: a move in the session tree, a compaction on request, `/fan`.
 //!
 //! The agent's task does one thing at a time, so a change never overlaps with a run or another change.
-//! Messages that arrive during a change are queued, and `Op::Abort` cancels it.
+//! Messages that arrive during a change are queued, and `Op::Abort` cancels it. Changes that arrive during a brief one are
+//! made after it.
 
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -20,7 +21,12 @@ pub trait Change: Send {
         cancel: &CancellationToken,
     ) -> ChangeOutcome;
 
-    /// The change was rejected because a run or another change is in progress.
+    /// Whether the change is done within moments: another change waits for it.
+    fn is_brief(&self) -> bool {
+        false
+    }
+
+    /// The change was rejected because a run or a longer change is in progress.
     fn refused(self: Box<Self>);
 }
 

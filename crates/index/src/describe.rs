@@ -30,6 +30,7 @@ pub fn describe(path: &Path) -> Result<(SessionRow, Vec<ModelCost>), IndexError>
         cwd: facts.cwd,
         name: facts.name,
         first_prompt: facts.first_prompt,
+        last_prompt: facts.last_prompt,
         created: facts.created,
         active: facts.active,
         prompts: facts.prompts,
@@ -43,6 +44,7 @@ pub fn describe(path: &Path) -> Result<(SessionRow, Vec<ModelCost>), IndexError>
             .collect(),
         labels: facts.labels.into_values().collect(),
         parent: facts.parent,
+        fork_of: None,
         whole: true,
     };
     Ok((row, facts.models))

@@ -21,6 +21,7 @@ pub(super) struct Facts {
     pub parent: Option<String>,
     pub name: Option<String>,
     pub first_prompt: Option<String>,
+    pub last_prompt: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub created: i64,
     /// Time of the newest entry that is a use of the session.
@@ -89,8 +90,10 @@ impl Facts {
         match message {
             AgentMessage::User(message) => {
                 self.prompts += 1;
-                if self.first_prompt.is_none() && !message.text.trim().is_empty() {
-                    self.first_prompt = Some(head_bytes(&message.text, PROMPT_LIMIT).to_owned());
+                if !message.text.trim().is_empty() {
+                    let prompt = head_bytes(&message.text, PROMPT_LIMIT).to_owned();
+                    self.first_prompt.get_or_insert_with(|| prompt.clone());
+                    self.last_prompt = Some(prompt);
                 }
             }
             AgentMessage::Assistant(answer) => {

@@ -68,7 +68,9 @@ pub struct Listing {
 }
 
 const COLUMNS: &str = "path, id, cwd, name, prompt, created, active, size, prompts, answers, calls, \
-     damaged, tokens, cost, models, labels, parent, seen, written, number";
+     damaged, tokens, cost, models, labels, parent, seen, written, number, last_prompt, \
+     (SELECT coalesce(nullif(source.name, ''), source.prompt) FROM sessions AS source \
+      WHERE source.id = sessions.parent LIMIT 1)";
 
 impl SessionIndex {
     /// The sessions that were forked from the one with this id, last used first.
@@ -211,6 +213,8 @@ impl IndexReader {
             models: used.into_iter().map(|model| model.model).collect(),
             labels: labels.into_values().collect(),
             parent: row.get(16)?,
+            last_prompt: row.get(20)?,
+            fork_of: row.get(21)?,
             whole: count(17)? > 0 && row.get::<_, i64>(18)? != 0,
         })
     }

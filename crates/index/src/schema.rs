@@ -13,7 +13,7 @@ use osier_base::private;
 use osier_store::SessionDirectory;
 
 /// Version of the tables; a file with another version is rebuilt.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
 /// How long to wait for a transaction of another process. Transactions are short.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,7 +44,8 @@ CREATE TABLE sessions (
     tokens INTEGER NOT NULL,
     cost REAL NOT NULL,
     models TEXT NOT NULL,
-    labels TEXT NOT NULL
+    labels TEXT NOT NULL,
+    last_prompt TEXT
 );
 CREATE INDEX sessions_by_place ON sessions (cwd, active);
 CREATE INDEX sessions_by_time ON sessions (active);

@@ -437,11 +437,11 @@ impl Update<'_> {
     ) -> Result<Known, IndexError> {
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
-                ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
+                ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)
              ON CONFLICT (number) DO UPDATE SET inode = ?3, size = ?4, written = ?5, seen = ?6, mark = ?7,
                 id = ?8, cwd = ?9, parent = ?10, name = ?11, prompt = ?12, created = ?13, active = ?14,
                 entries = ?15, prompts = ?16, answers = ?17, calls = ?18, damaged = ?19, tokens = ?20,
-                cost = ?21, models = ?22, labels = ?23",
+                cost = ?21, models = ?22, labels = ?23, last_prompt = ?24",
         )?;
         let state = found.state;
         statement.execute(params![
@@ -468,6 +468,7 @@ impl Update<'_> {
             facts.cost(),
             json(&facts.models),
             json(&facts.labels),
+            facts.last_prompt,
         ])?;
         Ok(Known {
             number: number.unwrap_or_else(|| self.connection.last_insert_rowid()),
@@ -480,7 +481,7 @@ impl Update<'_> {
     fn facts(&self, number: i64) -> Result<Facts, IndexError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, cwd, parent, name, prompt, created, active, entries, prompts, answers, calls, damaged,
-                models, labels FROM sessions WHERE number = ?1",
+                models, labels, last_prompt FROM sessions WHERE number = ?1",
         )?;
         let facts = statement.query_row([number], |row| {
             let count = |place| row.get::<_, i64>(place).map(|count| count as u64);
@@ -499,6 +500,7 @@ impl Update<'_> {
                 damaged: count(11)?,
                 models: models(&row.get::<_, String>(12)?),
                 labels: serde_json::from_str(&row.get::<_, String>(13)?).unwrap_or_default(),
+                last_prompt: row.get(14)?,
             })
         })?;
         Ok(facts)

@@ -1,5 +1,6 @@
 //! Requests and events about stored sessions: lists, search, previews.
 
+use osier_base::text;
 use osier_llm::Usage;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -151,6 +152,9 @@ pub struct FoundSession {
     /// Listed only in a query for archived sessions.
     #[serde(default)]
     pub archived: bool,
+    /// Its directory does not exist here.
+    #[serde(default)]
+    pub missing: bool,
     /// The first match of a search of words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit: Option<FoundText>,
@@ -303,6 +307,9 @@ pub struct SessionRow {
     pub name: Option<String>,
     /// The start of the user's first prompt.
     pub first_prompt: Option<String>,
+    /// The start of the prompt that was stored last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_prompt: Option<String>,
     pub created: i64,
     /// When something was last stored.
     pub active: i64,
@@ -324,6 +331,9 @@ pub struct SessionRow {
     pub labels: Vec<String>,
     /// Id of the session it was forked from.
     pub parent: Option<String>,
+    /// The title of that session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork_of: Option<String>,
     /// Whether the file was indexed completely. Until then, counts and cost are partial.
     pub whole: bool,
 }
@@ -333,6 +343,25 @@ impl SessionRow {
     pub fn title(&self) -> &str {
         let named = self.name.as_deref().filter(|name| !name.is_empty());
         named.or(self.first_prompt.as_deref()).unwrap_or("(empty)")
+    }
+
+    /// The title in lists: a fork without a name of its own says of what it is one, and has its last prompt.
+    pub fn list_title(&self) -> String {
+        /// Columns of the title of the other session.
+        const SOURCE: usize = 24;
+        let Some(source) = &self.fork_of else {
+            return self.title().to_owned();
+        };
+        let mut own = self.name.iter().filter(|name| !name.is_empty());
+        if own.any(|name| name != source) {
+            return self.title().to_owned();
+        }
+        let source = text::single_line(source);
+        let source = text::truncate(&source, SOURCE);
+        match &self.last_prompt {
+            Some(prompt) => format!("fork of {source}: {prompt}"),
+            None => format!("fork of {source}"),
+        }
     }
 }
 

@@ -164,6 +164,16 @@ impl SessionSetup {
         self.session_dir.clone().or(set)
     }
 
+    /// The setup of a session in another directory. Blocks.
+    pub(crate) fn in_directory(self, cwd: PathBuf) -> Self {
+        let (settings, _) = Settings::load_for(&self.folders, &cwd);
+        Self {
+            cwd,
+            settings,
+            ..self
+        }
+    }
+
     /// Defaults for working in `cwd` with files in `folders`.
     pub fn new(folders: Folders, cwd: PathBuf) -> Self {
         Self {

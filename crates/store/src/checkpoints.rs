@@ -10,7 +10,7 @@ use osier_protocol::{Entry, Tag};
 pub struct TurnRange {
     /// Id of the prompt.
     pub prompt: String,
-    /// Id of the next prompt, or of the last entry.
+    /// Id of the last entry before the next prompt.
     pub end: String,
 }
 
@@ -129,8 +129,8 @@ impl EntryIndex {
         found.collect()
     }
 
-    /// The prompt at or above the entry `id`, and the end of its turn: the next prompt, or the last entry. Follows
-    /// the current branch if it contains the entry, else the newest one.
+    /// The prompt at or above the entry `id`, and the end of its turn. Follows the current branch if it contains the entry,
+    /// else the newest one.
     pub fn turn(&self, id: &str) -> Option<TurnRange> {
         self.read(|tree| {
             let at = tree.number(id)?;
@@ -144,8 +144,8 @@ impl EntryIndex {
                 tree.path_numbers(tree.number(&leaf))
             };
             let behind = path.iter().copied().filter(|number| *number > prompt);
-            let mut next = behind.filter(|number| tree.tag(*number) == Tag::User);
-            let end = next.next().or_else(|| path.last().copied())?;
+            let own = behind.take_while(|number| tree.tag(*number) != Tag::User);
+            let end = own.last().unwrap_or(prompt);
             Some(TurnRange {
                 prompt: tree.id(prompt),
                 end: tree.id(end),

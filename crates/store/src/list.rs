@@ -56,10 +56,19 @@ impl SessionDirectory {
         Ok(sessions)
     }
 
-    /// The session that was last used in `cwd`. Reads only the files that were written last.
+    /// The session that was last used in `cwd`. Reads only the files that were written last. In place of a session that
+    /// still belongs to a former path of the project, its newest fork here.
     pub fn latest(&self, cwd: &Path) -> Result<Option<SessionSummary>, SessionError> {
         let newest = self.newest(Scope::Project(cwd), LAST_WRITTEN)?;
-        Ok(newest.into_iter().next())
+        let here = cwd.to_string_lossy();
+        let fork = newest.first().and_then(|first| {
+            let is_fork = |session: &&SessionSummary| {
+                session.cwd == here && session.parent_session.as_deref() == Some(&*first.id)
+            };
+            let mut forks = newest.iter().filter(|_| first.cwd != here);
+            forks.find(is_fork).cloned()
+        });
+        Ok(fork.or_else(|| newest.into_iter().next()))
     }
 
     /// Finds a session file by path, start of the id, or full name.

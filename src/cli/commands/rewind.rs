@@ -6,6 +6,8 @@ use clap::Args;
 
 use crate::cli::exit::Exit;
 use osier_agent::{Severity, Subscription};
+use osier_base::secrets::hide_known;
+use osier_base::terminal_output;
 use osier_base::text::{self, counted};
 use osier_protocol::{CheckpointEvent, CheckpointOp, Event, FilesAt, Op, TreeEvent, TreeOp};
 use osier_session::{SessionChoice, SessionHandle, SessionSetup};
@@ -25,10 +27,11 @@ pub(in crate::cli) struct RewindArgs {
     pub files: bool,
 }
 
-/// Moves the session. Prints where it continues, and the files.
+/// Moves the session. Prints where it continues, and the files. Fails after the move if files could not be restored.
 ///
 /// # Errors
-/// The session or the entry does not exist, or another process has the session open.
+/// The session or the entry does not exist, another process has the session open, or no files are recorded for the entry.
+/// Then nothing was moved.
 pub(in crate::cli) async fn run(
     args: &RewindArgs,
     setup: SessionSetup,
@@ -47,7 +50,7 @@ pub(in crate::cli) async fn run(
             break;
         }
     }
-    done.map(|()| Exit::Success)
+    done
 }
 
 async fn rewind(
@@ -55,7 +58,7 @@ async fn rewind(
     session: &SessionHandle,
     events: &mut Subscription<Event>,
     out: &mut dyn Write,
-) -> Result<(), String> {
+) -> Result<Exit, String> {
     loop {
         match events.recv().await {
             Some(Event::SessionOpened { .. }) => break,
@@ -64,69 +67,128 @@ async fn rewind(
             None => return Err("the session has ended".to_owned()),
         }
     }
+    if args.files {
+        look_for_files(&args.entry, session, events).await?;
+    }
     let op = TreeOp::MoveTo {
         entry_id: Some(args.entry.clone()),
         last_prompt: false,
         summarize: false,
         instructions: None,
     };
-    let moved = answers(session, events, op.into()).await?;
-    for event in moved {
-        if let Event::Tree(TreeEvent::Moved { prompt, leaf, .. }) = event {
-            let line = match (prompt, leaf) {
-                (Some(prompt), _) => {
-                    let prompt = text::single_line(&prompt.text);
-                    format!(
-                        "continues before the prompt: {}",
-                        text::truncate(&prompt, 100)
-                    )
-                }
-                (None, Some(leaf)) => format!("continues after {leaf}"),
-                (None, None) => "continues at the start".to_owned(),
-            };
-            writeln!(out, "{line}").map_err(|error| error.to_string())?;
+    let (moved, problems) = answers(session, events, op.into()).await?;
+    let moved = moved.into_iter().find_map(|event| match event {
+        Event::Tree(TreeEvent::Moved { prompt, leaf, .. }) => Some((prompt, leaf)),
+        _ => None,
+    });
+    let Some((prompt, leaf)) = moved else {
+        return Err(problems.join("\n"));
+    };
+    warn(&problems);
+    let line = match (prompt, leaf) {
+        (Some(prompt), _) => {
+            let prompt = text::single_line(&prompt.text);
+            let prompt = text::truncate(&prompt, 100);
+            format!("continues before the prompt: {prompt}")
         }
+        (None, Some(leaf)) => format!("continues after {leaf}"),
+        (None, None) => "continues at the start".to_owned(),
+    };
+    writeln!(out, "{line}").map_err(|error| error.to_string())?;
+    if args.files {
+        return restore(session, events, out).await;
     }
-    if !args.files {
-        return Ok(());
+    Ok(Exit::Success)
+}
+
+/// Fails if no files can be restored at the entry.
+async fn look_for_files(
+    entry: &str,
+    session: &SessionHandle,
+    events: &mut Subscription<Event>,
+) -> Result<(), String> {
+    let op = CheckpointOp::PreviewFiles {
+        request: 0,
+        at: FilesAt::Entry {
+            entry_id: entry.to_owned(),
+        },
+    };
+    let (found, problems) = answers(session, events, Op::Checkpoint(op)).await?;
+    let preview = found.into_iter().find_map(|event| match event {
+        Event::Checkpoint(CheckpointEvent::FilesPreview { known, .. }) => Some(known),
+        _ => None,
+    });
+    match preview {
+        Some(true) => Ok(()),
+        Some(false) => Err(format!(
+            "no files are recorded for the entry `{entry}`: nothing was moved; rewind without `--files`"
+        )),
+        None => Err(format!("{}: nothing was moved", problems.join("\n"))),
     }
+}
+
+/// Restores the files of the entry to which the session has moved.
+async fn restore(
+    session: &SessionHandle,
+    events: &mut Subscription<Event>,
+    out: &mut dyn Write,
+) -> Result<Exit, String> {
     let op = CheckpointOp::RestoreFiles {
         at: FilesAt::Here,
         by_hand: false,
     };
-    for event in answers(session, events, Op::Checkpoint(op)).await? {
-        if let Event::Checkpoint(CheckpointEvent::FilesRestored { changes, left }) = event {
-            let mut lines = vec![format!(
-                "restored {}",
-                counted(changes.len(), "file", "files")
-            )];
-            lines.extend(
-                left.iter()
-                    .map(|left| format!("not restored: {}: {}", left.path, left.reason)),
-            );
-            writeln!(out, "{}", lines.join("\n")).map_err(|error| error.to_string())?;
+    let (restored, problems) = answers(session, events, Op::Checkpoint(op)).await?;
+    let restored = restored.into_iter().find_map(|event| match event {
+        Event::Checkpoint(CheckpointEvent::FilesRestored { changes, left }) => {
+            Some((changes, left))
         }
-    }
-    Ok(())
+        _ => None,
+    });
+    warn(&problems);
+    let Some((changes, left)) = restored else {
+        return Ok(Exit::Failure);
+    };
+    let mut lines = vec![format!(
+        "restored {}",
+        counted(changes.len(), "file", "files")
+    )];
+    lines.extend(
+        left.iter()
+            .map(|left| format!("not restored: {}: {}", left.path, left.reason)),
+    );
+    writeln!(out, "{}", lines.join("\n")).map_err(|error| error.to_string())?;
+    Ok(if left.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Failure
+    })
 }
 
-/// The events of a request, up to its end.
+/// Prints the warnings of a request that was carried out.
+fn warn(problems: &[String]) {
+    for problem in problems {
+        // A failed write to standard error cannot be reported.
+        let _ = writeln!(terminal_output::stderr(), "osier: {}", hide_known(problem));
+    }
+}
+
+/// The events of a request up to its end, and its warnings and errors.
 async fn answers(
     session: &SessionHandle,
     events: &mut Subscription<Event>,
     op: Op,
-) -> Result<Vec<Event>, String> {
+) -> Result<(Vec<Event>, Vec<String>), String> {
     let number = session.next_request();
     session.ask(number, op);
-    let mut answers = Vec::new();
+    let (mut answers, mut problems) = (Vec::new(), Vec::new());
     while let Some(event) = events.recv().await {
         match event {
-            Event::OpEnded { request, .. } if request == number => return Ok(answers),
+            Event::OpEnded { request, .. } if request == number => return Ok((answers, problems)),
             Event::Notice {
                 severity: Severity::Warning | Severity::Error,
                 text,
                 request: Some(request),
-            } if request == number => return Err(text),
+            } if request == number => problems.push(text),
             event => answers.push(event),
         }
     }

@@ -1,6 +1,7 @@
 //! `osier rpc`: every command of the table with the real program, invalid lines, disconnects, and the client
 //! library.
 
+mod branches;
 mod changed_files;
 mod client;
 mod commands;

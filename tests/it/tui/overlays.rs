@@ -61,7 +61,7 @@ async fn list_is_as_high_as_its_content_and_keeps_its_height_while_typing() {
     screen.press("ctrl+l").shows("mock/mock").await;
     let opened = boxes(&mut screen);
     // Only the preview has an empty row, between its parts.
-    assert_eq!(opened, [(6, 0), (8, 1)], "{}", screen.screen());
+    assert_eq!(opened, [(7, 0), (7, 1)], "{}", screen.screen());
     screen.type_text("nothing like it");
     let rows = |boxes: Vec<(usize, usize)>| -> Vec<usize> {
         boxes.into_iter().map(|(rows, _)| rows).collect()
@@ -97,7 +97,7 @@ async fn favourites_are_first_and_cycled() {
         .await;
     for model in ["anvil-small", "anvil-large"] {
         screen.press("ctrl+l").type_text(model);
-        screen.shows("ctrl+s favourite").await;
+        screen.shows("alt+s favourite").await;
         screen.press("ctrl+s");
         screen.shows(&format!("★ acme/{model}")).await;
         screen.press("esc");

@@ -37,7 +37,7 @@ impl Agent {
         let _ = self.commands.send(Command::Op(op));
     }
 
-    /// Changes the conversation after all ops sent before. Rejected during a run or another change.
+    /// Changes the conversation after all ops sent before. Rejected during a run or a longer change.
     pub fn change(&self, change: Box<dyn Change>) {
         let _ = self.commands.send(Command::Change(change));
     }

@@ -1,5 +1,6 @@
 //! The task of an agent. It applies commands in order and does one run or change at a time.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use osier_base::task::caught;
@@ -25,11 +26,20 @@ pub(super) enum Command {
 pub(super) struct Task {
     core: Arc<Core>,
     commands: mpsc::UnboundedReceiver<Command>,
+    /// Changes that arrived during a brief one.
+    waiting: VecDeque<Box<dyn Change>>,
+    /// The work that is in progress is a brief change.
+    is_brief: bool,
 }
 
 impl Task {
     pub(super) fn new(core: Arc<Core>, commands: mpsc::UnboundedReceiver<Command>) -> Self {
-        Self { core, commands }
+        Self {
+            core,
+            commands,
+            waiting: VecDeque::new(),
+            is_brief: false,
+        }
     }
 
     pub(super) async fn serve(mut self) {
@@ -40,19 +50,33 @@ impl Task {
                         self.run_until_settled(input).await;
                     }
                 }
-                Command::Change(change) => self.perform(change).await,
+                Command::Change(change) => self.perform_all(change).await,
                 Command::Sync(reached) => drop(reached.send(())),
             }
         }
     }
 
-    /// Performs a change. Messages that arrived in the meantime start a run.
+    /// Performs a change, then those that waited for it. Messages that arrived in the meantime start a run.
+    async fn perform_all(&mut self, first: Box<dyn Change>) {
+        let mut next = Some(first);
+        while let Some(change) = next {
+            self.perform(change).await;
+            next = self.waiting.pop_front();
+        }
+        let queued = self.take_queued();
+        if !queued.is_empty() {
+            self.run_until_settled(queued).await;
+        }
+    }
+
     async fn perform(&mut self, change: Box<dyn Change>) {
         let core = Arc::clone(&self.core);
         core.state().running = true;
         let cancel = CancellationToken::new();
+        self.is_brief = change.is_brief();
         let work = change.perform(&*core, &cancel);
         let outcome = self.apply_commands_during(caught(work), &cancel).await;
+        self.is_brief = false;
         let outcome = outcome.unwrap_or_else(|problem| {
             core.notice(Severity::Error, problem);
             ChangeOutcome::default()
@@ -67,9 +91,14 @@ impl Task {
         if let Some(on_complete) = outcome.on_complete {
             on_complete();
         }
-        let queued = self.take_queued();
-        if !queued.is_empty() {
-            self.run_until_settled(queued).await;
+    }
+
+    /// Lets a change wait for a brief one, unless a message is queued before it, which starts a run. Rejects it otherwise.
+    fn defer(&mut self, change: Box<dyn Change>) {
+        if self.is_brief && self.core.state().queues.waiting().next().is_none() {
+            self.waiting.push_back(change);
+        } else {
+            change.refused();
         }
     }
 
@@ -112,7 +141,7 @@ impl Task {
                         abandoned = true;
                         cancel.cancel();
                     }
-                    Some(Command::Change(change)) => change.refused(),
+                    Some(Command::Change(change)) => self.defer(change),
                     Some(Command::Sync(reached)) => drop(reached.send(())),
                     Some(Command::Op(op)) => {
                         if apply(&self.core, op).await == NextStep::Abort {
@@ -126,7 +155,7 @@ impl Task {
     }
 
     /// Makes the state idle and commits the deferred messages.
-    async fn settle(&self, error: Option<String>) {
+    async fn settle(&mut self, error: Option<String>) {
         let deferred = {
             let mut state = self.core.state();
             state.running = false;

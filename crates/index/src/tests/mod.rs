@@ -153,10 +153,40 @@ impl Conversation {
     fn named(&mut self, name: &str) -> &mut Self {
         self.entry(json!({"type": "session_info", "name": name}))
     }
+
+    /// Makes it a fork of the session with this id.
+    #[expect(clippy::disallowed_methods, reason = "a test's own file")]
+    fn child_of(&mut self, id: &str) -> &mut Self {
+        let text = fs::read_to_string(&self.path).unwrap();
+        let header = text.replacen('{', &format!("{{\"parentSession\":\"{id}\","), 1);
+        fs::write(&self.path, header).unwrap();
+        self
+    }
 }
 
 fn titles(rows: &[SessionRow]) -> Vec<&str> {
     rows.iter().map(SessionRow::title).collect()
+}
+
+#[test]
+fn fork_has_the_title_of_its_source_and_its_own_last_prompt() {
+    let place = TestData::new();
+    let id = "0199b3c4-0000-7000-8000-000000000001";
+    place.begin(1, "/work/a").says("fix it").named("Parser");
+    let mut fork = place.begin(2, "/work/a");
+    fork.child_of(id)
+        .says("fix it")
+        .says("with a table")
+        .named("Parser");
+    place.refresh();
+    let titles = |rows: Vec<SessionRow>| -> Vec<String> {
+        rows.iter().map(SessionRow::list_title).collect()
+    };
+    let listed = ["fork of Parser: with a table", "Parser"].map(str::to_owned);
+    assert_eq!(titles(place.all()), listed);
+    fork.named("Table");
+    place.refresh();
+    assert_eq!(titles(place.all())[0], "Table");
 }
 
 #[test]
@@ -177,6 +207,7 @@ fn row_describes_its_session() {
         cwd: "/work/a".into(),
         name: Some("Parser".into()),
         first_prompt: Some("fix the parser".into()),
+        last_prompt: Some("fix the parser".into()),
         created: 1_767_225_600_000,
         // The name and the label came later.
         active: 1_767_225_600_000 + 5 * 60_000,
@@ -190,6 +221,7 @@ fn row_describes_its_session() {
         models: vec!["demo/tour".into(), "demo/other".into()],
         labels: vec!["good".into()],
         parent: None,
+        fork_of: None,
         whole: true,
     };
     assert_eq!(place.all(), [expected]);

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::BUSY;
 use super::run::Actor;
-use crate::agents::fan::{Fan, FanOutcome, LaneTarget, lane_models, lasting_worktree};
+use crate::agents::fan::{Fan, FanOutcome, LaneTarget, LastingWorktree, lane_models};
 use crate::choices::{BranchChoices, Origin};
 use crate::conversation::tree::{LeftBranch, Moved, Target, Then, TreeContext, TreeOutcome};
 use crate::cx::NO_SESSION;
 use crate::extensions::hooks::Source;
+use crate::models::Models;
 use crate::sessions::open_session::{copy, directory};
 use crate::setup::SessionChoice;
 use futures_util::future::FutureExt as _;
@@ -51,10 +52,12 @@ impl Actor {
                     None => Target::LastPrompt,
                     entry_id => Target::Before(entry_id),
                 };
-                self.fork(target, keep_open, None).await;
+                _ = self.fork(target, keep_open, None).await;
             }
             Some(TreeOp::ForkWorktree { entry_id }) => self.fork_worktree(entry_id).await,
-            Some(TreeOp::Clone { keep_open }) => self.fork(Target::Current, keep_open, None).await,
+            Some(TreeOp::Clone { keep_open }) => {
+                _ = self.fork(Target::Current, keep_open, None).await;
+            }
             Some(TreeOp::FanOut { models, prompt }) => self.fan_out(&models, prompt).await,
             Some(TreeOp::TakeLane { lane, force }) => self.apply_lane(lane, force).await,
             Some(TreeOp::EndFan) => self.end_fan().await,
@@ -153,25 +156,52 @@ impl Actor {
         }
     }
 
-    /// Stores a copy of the path to an entry in a new git worktree.
+    /// Stores a copy of the path to an entry in a new git worktree. Nothing is left of the worktree if the copy cannot be
+    /// stored, or could not be opened there.
     async fn fork_worktree(&mut self, entry_id: Option<String>) {
         let target = match entry_id {
             None => Target::LastPrompt,
             entry_id => Target::Before(entry_id),
         };
+        let Some(session) = &self.session else { return };
+        let (wanted, store) = (target.clone(), session.store.clone());
+        let found = osier_base::task::spawn_blocking(move || wanted.find(store.index()).map(drop));
+        let found = found.await.unwrap_or_else(|error| Err(error.to_string()));
+        if let Err(error) = found {
+            return self.notice(Severity::Error, error);
+        }
         let name = format!("fork-{}", osier_base::ids::entry_id());
-        match lasting_worktree(&self.setup.cwd, &name).await {
-            Ok(cwd) => self.fork(target, true, Some(cwd)).await,
-            Err(error) => self.notice(Severity::Error, error.to_string()),
+        let made = match LastingWorktree::new(&self.setup.cwd, &name).await {
+            Ok(made) => made,
+            Err(error) => return self.notice(Severity::Error, error.to_string()),
+        };
+        let (setup, cwd) = (self.setup.clone(), made.cwd.clone());
+        let models = osier_base::task::spawn_blocking(move || {
+            Models::load(&setup.in_directory(cwd)).map(drop)
+        });
+        let is_usable = match models.await {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                let text = format!("no worktree was made: {error}");
+                self.notice(Severity::Error, text);
+                false
+            }
+            Err(_) => false,
+        };
+        if !is_usable || !self.fork(target, true, Some(made.cwd.clone())).await {
+            made.remove().await;
         }
     }
 
-    /// Opens a copy of the branch up to `target`, or only stores it, in the directory `elsewhere`.
-    async fn fork(&mut self, target: Target, keep_open: bool, elsewhere: Option<PathBuf>) {
-        let Some(session) = &self.session else { return };
+    /// Opens a copy of the branch up to `target`, or only stores it, in the directory `elsewhere`. Whether it is stored.
+    async fn fork(&mut self, target: Target, keep_open: bool, elsewhere: Option<PathBuf>) -> bool {
+        let Some(session) = &self.session else {
+            return false;
+        };
         if session.store.path().is_none() {
             let text = "this session is not stored: it cannot be copied";
-            return self.notice(Severity::Warning, text);
+            self.notice(Severity::Warning, text);
+            return false;
         }
         let cwd = elsewhere.clone().unwrap_or_else(|| self.setup.cwd.clone());
         let store = session.store.clone();
@@ -216,7 +246,10 @@ impl Actor {
         });
         let copied = copied.await.unwrap_or_else(|error| Err(error.to_string()));
         match copied {
-            Err(message) => self.notice(Severity::Error, message),
+            Err(message) => {
+                self.notice(Severity::Error, message);
+                return false;
+            }
             Ok((_, session @ Some(_), parent_session, prompt)) if stays => {
                 self.tell_tree(TreeEvent::Forked {
                     parent_session,
@@ -237,6 +270,7 @@ impl Actor {
                 });
             }
         }
+        true
     }
 
     /// Runs several models side by side.

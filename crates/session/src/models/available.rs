@@ -66,6 +66,8 @@ pub struct Models {
     pub(super) speeds: BTreeMap<String, u64>,
     /// Whether the user or a setting selected the model. If not, a model of a local server can replace it.
     pub(super) named: bool,
+    /// The provider of the named model, and the base URL of the command line for it.
+    base_url: Option<(String, String)>,
     /// Scripts that the user selected in this process.
     scripts: Vec<Arc<Model>>,
     /// The script of a stored session that was not selected.
@@ -265,6 +267,7 @@ impl Models {
             cache_retention: setup.settings.cache_retention,
             speeds: BTreeMap::new(),
             named: false,
+            base_url: None,
             scripts: Vec::new(),
             refused: None,
             gone: None,
@@ -292,7 +295,19 @@ impl Models {
             .catalogue
             .find(reference, &|model| self.is_usable(model))?;
         scripts::check(&self.cwd, &found.model).map_err(ModelError::Script)?;
-        Ok((found.model, found.level))
+        Ok((self.at_given_url(found.model), found.level))
+    }
+
+    /// The model, with the base URL of the command line if it is for its provider.
+    fn at_given_url(&self, model: Arc<Model>) -> Arc<Model> {
+        let given = self.base_url.as_ref();
+        match given.filter(|(provider, _)| *provider == model.provider) {
+            Some((_, url)) => Arc::new(Model {
+                base_url: url.clone(),
+                ..Model::clone(&model)
+            }),
+            None => model,
+        }
     }
 
     /// The model of the next request.
@@ -444,17 +459,15 @@ impl Models {
         self.key_state(model) != KeyState::Absent
     }
 
-    /// Applies the flags that belong to the named model alone.
+    /// Applies the flags that belong to the provider of the named model.
     fn set_chosen(&mut self, model: &Arc<Model>, setup: &SessionSetup) {
         self.assumptions = self.assumed_of(model);
-        let mut model = Model::clone(model);
-        if let Some(url) = &setup.base_url {
-            url.trim_end_matches('/').clone_into(&mut model.base_url);
-        }
+        let url = setup.base_url.as_ref().map(|url| url.trim_end_matches('/'));
+        self.base_url = url.map(|url| (model.provider.clone(), url.to_owned()));
         if let Some(key) = &setup.api_key {
             self.add_key(&model.provider, key, setup);
         }
-        self.chosen = Arc::new(model);
+        self.chosen = self.at_given_url(Arc::clone(model));
     }
 
     fn add_key(&mut self, provider: &str, key: &Secret, setup: &SessionSetup) {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Scope, SessionError, load, rename};
+use crate::{Scope, SessionError, fork, load, rename};
 
 async fn session(data: &TestData, cwd: &str, prompt: &str) -> SessionStore {
     let header = Header::new(Path::new(cwd));
@@ -206,6 +206,14 @@ async fn a_moved_project_keeps_its_sessions() {
     std::fs::create_dir(&old).unwrap();
     assert_eq!(data.sessions.former_paths(&new), [&*old]);
     assert_eq!(data.sessions.former_paths(&old), [""; 0].map(Path::new));
-    let latest = data.sessions.latest(&new).unwrap().unwrap();
-    assert_eq!(latest.id, before.id());
+    let latest = || data.sessions.latest(&new).unwrap().unwrap().id;
+    assert_eq!(latest(), before.id());
+    // A fork there takes its place, even after the other session is opened again.
+    let mut header = Header::new(&new);
+    header.parent_session = Some(before.id().to_owned());
+    let (tree, leaf) = (before.index().read(Clone::clone), before.index().leaf());
+    let path = data.sessions.path_for(&header);
+    fork(&tree, (leaf.as_deref(), None), path, &header).unwrap();
+    before.append(user("later")).await.unwrap();
+    assert_eq!(latest(), header.id);
 }

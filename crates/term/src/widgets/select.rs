@@ -249,12 +249,13 @@ impl Select {
                 atom.kind = AtomKind::Substring;
             }
         }
-        // Scattered letters count only where no item has them together: in long descriptions they are everywhere.
+        // Scattered letters count only where no item has them together, and only in labels: in long descriptions they are
+        // everywhere.
         let mut pattern = together;
-        let mut scored = self.matches(query, &listed, &pattern);
+        let mut scored = self.matches(query, &listed, &pattern, true);
         if scored.is_empty() {
             pattern = scattered;
-            scored = self.matches(query, &listed, &pattern);
+            scored = self.matches(query, &listed, &pattern, false);
         }
         let mut buffer = Vec::new();
         scored.sort_by_key(|(score, index)| {
@@ -278,8 +279,14 @@ impl Select {
             .collect();
     }
 
-    /// The `listed` items that match, with their scores.
-    fn matches(&mut self, query: &str, listed: &[usize], pattern: &Pattern) -> Vec<(Score, usize)> {
+    /// The `listed` items that match, with their scores; with their keywords too if these are searched.
+    fn matches(
+        &mut self,
+        query: &str,
+        listed: &[usize],
+        pattern: &Pattern,
+        in_keywords: bool,
+    ) -> Vec<(Score, usize)> {
         let mut buffer = Vec::new();
         let mut text = String::new();
         let mut scored = Vec::new();
@@ -304,7 +311,10 @@ impl Select {
             let mut score =
                 |text: &str| pattern.score(Utf32Str::new(text, &mut buffer), &mut self.matcher);
             let named = score(&text[..name]).map(|score| (true, score));
-            let found = named.or_else(|| score(&text).map(|score| (false, score)));
+            let found = named.or_else(|| {
+                let found = in_keywords.then(|| score(&text)).flatten();
+                found.map(|score| (false, score))
+            });
             scored.extend(found.map(|score| (score, index)));
         }
         scored
@@ -432,6 +442,8 @@ mod tests {
             ("theme exp", vec!["export"]),
             ("mxretr", vec!["max_retries"]),
             ("zzz", vec![]),
+            // Scattered over a description, not over a name.
+            ("mdltd", vec![]),
         ] {
             list.set_query(query);
             let shown = list

@@ -7,6 +7,9 @@ use osier_agent::Op as AgentOp;
 use osier_protocol::questions::Answer;
 use osier_protocol::{CheckpointOp, DiffRange, IndexOp, Mark, Op, Reviewed, TransferOp, TreeOp};
 
+/// A session, and the entry to show when it is open: its id, and the words that were found in it.
+pub(crate) type ExpectedEntry = (String, (String, String));
+
 /// One action.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Action {
@@ -37,11 +40,7 @@ pub(crate) enum Action {
     },
     CloseLayer,
     /// Shows an entry in the tree as soon as its session is open.
-    ShowEntry {
-        session: String,
-        /// Its id, and the words that were found in it.
-        found: (String, String),
-    },
+    ShowEntry(ExpectedEntry),
     /// Runs a command of the view in front.
     InView(Command),
     /// Moves to another entry of the tree.

@@ -7,8 +7,8 @@ pub(crate) mod effect;
 pub(crate) mod outbox;
 pub(crate) mod shell_commands;
 
-pub(crate) use action::Action;
 pub use action::Toast;
+pub(crate) use action::{Action, ExpectedEntry};
 pub use command::Command;
 pub use effect::{Effect, NewBinding, StoredSession, TabRequest, Viewer};
 pub(crate) use outbox::Outbox;

@@ -123,15 +123,24 @@ pub(crate) fn hints(
     hints
 }
 
-/// A hint for each command that has a key in `context`: its first key and a verb.
+/// The keys of a box, on two lines where one has no room for all of them: what the upper line shows, and the rest for
+/// the lower one.
+pub(crate) fn in_two(hints: &[String], width: usize) -> (String, &[String]) {
+    let fits = |count: &usize| text::width(&hints[..*count].join(GAP)) <= width;
+    match (0..=hints.len()).rev().find(fits) {
+        Some(upper) if upper < hints.len() => (hints[..upper].join(GAP), &hints[upper..]),
+        _ => (String::new(), hints),
+    }
+}
+
+/// A hint for each command that has a key in `context`: its key and a verb.
 pub(crate) fn key_hints(
     keymap: &Keymap<Command>,
     context: &str,
     words: &[(Command, &str)],
 ) -> Vec<String> {
     let hint = |(command, word): &(Command, &str)| {
-        let keys = keymap.keys_for(context, *command);
-        let key = keys.into_iter().next()?;
+        let key = shown_key(keymap, context, *command)?;
         Some(format!("{key} {word}"))
     };
     words.iter().filter_map(hint).collect()
@@ -152,7 +161,7 @@ pub(crate) fn is_of_most_lists(command: Command) -> bool {
 /// How to see all keys of the view.
 pub(crate) fn help_hint(keymap: &Keymap<Command>, context: &str) -> Option<String> {
     let mut contexts = [context, "global"].into_iter();
-    let key = contexts.find_map(|context| shortest(keymap, context, Command::Help))?;
+    let key = contexts.find_map(|context| shown_key(keymap, context, Command::Help))?;
     Some(format!("{key}{ALL_KEYS}"))
 }
 
@@ -189,7 +198,7 @@ fn shortest_hints(
     let hint = |group: &[(Command, &str)]| {
         let keys = group
             .iter()
-            .filter_map(|(command, _)| shortest(keymap, context, *command));
+            .filter_map(|(command, _)| shown_key(keymap, context, *command));
         let keys = keys.collect::<Vec<_>>().join("/");
         let (_, word) = group.first().filter(|_| !keys.is_empty())?;
         Some(format!("{keys} {word}"))
@@ -199,7 +208,12 @@ fn shortest_hints(
     hints
 }
 
-fn shortest(keymap: &Keymap<Command>, context: &str, command: Command) -> Option<String> {
+/// The key that the screen names for a command of a view, in its line of keys and in help: the shortest.
+pub(crate) fn shown_key(
+    keymap: &Keymap<Command>,
+    context: &str,
+    command: Command,
+) -> Option<String> {
     let keys = keymap.keys_for(context, command).into_iter();
     keys.min_by_key(String::len)
 }
@@ -224,6 +238,14 @@ pub(crate) fn boxed(mut row: Row, inner: usize) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_without_room_on_one_line_have_two() {
+        let hints = ["enter open", "ctrl+d delete it now", "esc close"].map(str::to_owned);
+        assert_eq!(in_two(&hints, 46), (String::new(), &hints[..]));
+        let upper = "enter open · ctrl+d delete it now".to_owned();
+        assert_eq!(in_two(&hints, 44), (upper, &hints[2..]));
+    }
 
     #[test]
     fn hints_are_left_out_whole_and_a_title_makes_room() {

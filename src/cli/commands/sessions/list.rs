@@ -69,7 +69,7 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
     }
     let Some(width) = context.width else {
         for row in &listing.rows {
-            let title = plain(row.title());
+            let title = plain(&row.list_title());
             let title = text::truncate(&title, 80);
             let when = time(row.active);
             let (cwd, missing) = (plain(&row.cwd), missing_mark(row));
@@ -173,7 +173,7 @@ fn table(
             }
             let pinned = marks.has(Mark::Pinned, &session.id);
             let pin = if pinned { PIN } else { "" };
-            row.push(format!("{pin}{}", plain(session.title())));
+            row.push(format!("{pin}{}", plain(&session.list_title())));
             row
         })
         .collect();

@@ -81,7 +81,7 @@ fn described(hit: &Hit, now: i64, width: usize) -> (String, String) {
         "{id}  {}  {}  {}",
         age(session.active, now),
         directory(&session.cwd),
-        plain(session.title())
+        plain(&session.list_title())
     );
     let header = text::truncate(&header, width).into_owned();
     (header, format!("    {}: ", hit.source.word()))

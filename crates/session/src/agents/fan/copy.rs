@@ -176,24 +176,58 @@ async fn repository(cwd: &Path) -> Result<Option<Repository>, CopyError> {
     }))
 }
 
-/// Makes a worktree that stays, next to the repository around `cwd` and on the new branch `osier/NAME`. Returns the working
-/// directory in it.
-///
-/// # Errors
-/// There is no repository, a file cannot be written, or git failed.
-pub(crate) async fn lasting_worktree(cwd: &Path, name: &str) -> Result<PathBuf, CopyError> {
-    let found = repository(cwd).await?;
-    let Repository { git, prefix, .. } = found.ok_or(CopyError::NoRepository)?;
-    let mut folder = git.root().file_name().unwrap_or_default().to_owned();
-    folder.push(format!("-{name}"));
-    let target = git.root().with_file_name(folder);
-    worktree(&git, &target, Some(&format!("osier/{name}"))).await?;
-    let cwd = target.join(prefix);
-    fs::create_dir_all(&cwd).map_err(|source| CopyError::Io {
-        path: cwd.clone(),
-        source,
-    })?;
-    Ok(cwd)
+/// A worktree that stays, on a branch of its own.
+#[derive(Debug)]
+pub(crate) struct LastingWorktree {
+    git: Git,
+    root: PathBuf,
+    branch: String,
+    /// The working directory in it.
+    pub cwd: PathBuf,
+}
+
+impl LastingWorktree {
+    /// Makes it next to the repository around `cwd`, on the new branch `osier/NAME`.
+    ///
+    /// # Errors
+    /// There is no repository, a file cannot be written, or git failed. Then nothing is left of it.
+    pub(crate) async fn new(cwd: &Path, name: &str) -> Result<Self, CopyError> {
+        let found = repository(cwd).await?;
+        let Repository { git, prefix, .. } = found.ok_or(CopyError::NoRepository)?;
+        let mut folder = git.root().file_name().unwrap_or_default().to_owned();
+        folder.push(format!("-{name}"));
+        let root = git.root().with_file_name(folder);
+        let made = Self {
+            // Without the slash that an empty prefix adds: sessions are found by this path.
+            cwd: root.join(prefix).components().collect(),
+            branch: format!("osier/{name}"),
+            root,
+            git,
+        };
+        match made.fill().await {
+            Ok(()) => Ok(made),
+            Err(error) => {
+                made.remove().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn fill(&self) -> Result<(), CopyError> {
+        worktree(&self.git, &self.root, Some(&self.branch)).await?;
+        fs::create_dir_all(&self.cwd).map_err(|source| CopyError::Io {
+            path: self.cwd.clone(),
+            source,
+        })
+    }
+
+    /// Removes it with its branch: it is of no use.
+    pub(crate) async fn remove(self) {
+        let remove = words("worktree remove --force", &[self.root.as_os_str()]);
+        let _ = run(&self.git, remove, None).await;
+        let branch = words("branch --quiet -D", &[OsStr::new(&self.branch)]);
+        let _ = run(&self.git, branch, None).await;
+    }
 }
 
 /// A worktree at `target`, on a new branch if one is named, with the files as they are on disk. Git does not write them, so neither hooks nor filters

@@ -17,7 +17,7 @@ use moves::{Compaction, Deletion, Move, StoreDraft};
 pub(crate) use moves::{LeftBranch, Moved, Then, TreeOutcome};
 use osier_agent::{Agent, Severity};
 use osier_protocol::{EntryKind, Event, TreeEvent, TreeOp};
-use osier_store::{EntryIndex, SessionStore, SessionTree, TreeQuery};
+use osier_store::{EntryIndex, SessionStore, TreeQuery};
 use target::Step;
 pub(crate) use target::Target;
 
@@ -234,14 +234,9 @@ impl TreeState {
         publish(emitter, event);
     }
 
-    /// A step in the history of positions.
+    /// A step in the history of positions, which the moves that are still being made change.
     fn step(&self, step: Step, cx: &TreeContext<'_>) {
-        let is_possible = |tree: &SessionTree| step.position(tree.positions()).is_some();
-        if self.store.index().read(is_possible) {
-            self.go(Target::Position(step), LeftBranch::Kept, Then::Nothing, cx);
-        } else {
-            cx.emitter.notice(Severity::Info, step.refusal());
-        }
+        self.go(Target::Position(step), LeftBranch::Kept, Then::Nothing, cx);
     }
 
     fn store_summary(&mut self, summary: String, cx: TreeContext<'_>) {

@@ -107,6 +107,11 @@ impl Change for Move {
         }
     }
 
+    fn is_brief(&self) -> bool {
+        // A summary takes as long as its model, and a prompt that is sent again must follow its own move.
+        self.left == LeftBranch::Kept && !matches!(self.then, Then::Retry(_))
+    }
+
     fn refused(self: Box<Self>) {
         self.done.call(TreeOutcome::Refused);
     }
@@ -121,7 +126,14 @@ impl Move {
                 let event = TreeEvent::BranchSummaryFailed { message };
                 self.emitter.post(Event::Tree(event));
             }
-            Err(MoveError::Other(text)) => self.emitter.post_notice(Severity::Warning, text),
+            Err(MoveError::Other(text)) => {
+                // A step that is not possible is no fault.
+                let severity = match self.target {
+                    Target::Position(step) if text == step.refusal() => Severity::Info,
+                    _ => Severity::Warning,
+                };
+                self.emitter.post_notice(severity, text);
+            }
         }
     }
 
@@ -259,6 +271,10 @@ impl Change for Deletion {
             on_complete: Some(Box::new(tell)),
             ..ChangeOutcome::default()
         }
+    }
+
+    fn is_brief(&self) -> bool {
+        true
     }
 
     fn refused(self: Box<Self>) {

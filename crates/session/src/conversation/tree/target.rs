@@ -83,7 +83,7 @@ impl Step {
         }
     }
 
-    pub(crate) fn position(self, positions: &Positions) -> Option<Position> {
+    fn position(self, positions: &Positions) -> Option<Position> {
         match self {
             Self::Back => positions.back(),
             Self::Forward => positions.forward(),

@@ -6,7 +6,7 @@ mod review;
 mod working_tree;
 
 use parking_lot::Mutex;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -420,30 +420,72 @@ impl SessionFiles {
 
     /// Adds the files that commands changed on each branch, from recorded states. Blocks.
     pub(crate) fn complete(&self, comparison: &mut Comparison) {
-        let index = self.session.index();
-        let recorded = |entry: Option<&str>| index.checkpoint_at(entry).and_then(parse);
-        let shared = recorded(comparison.ancestor.as_deref()).map(|(entry, _)| entry.id);
+        let ancestor = comparison.ancestor.clone();
         for facts in [&mut comparison.left, &mut comparison.right] {
-            let Some(begin) = facts.prompt_id.as_deref().map(Some).and_then(recorded) else {
+            let Some(leaf) = &facts.leaf else { continue };
+            let changed = self.own_changes(ancestor.as_deref(), leaf);
+            if changed.is_empty() {
                 continue;
-            };
-            let end = facts.leaf.as_deref().map(Some).and_then(recorded);
-            let end = end.filter(|(entry, _)| Some(&entry.id) != shared.as_ref());
-            let Some((_, end)) = end else { continue };
-            let states = (begin.1.state, end.state);
-            if let Ok(diffs) = self.files.diffs(states.0, states.1) {
-                let files = diffs.into_iter();
-                let files = files.map(|(change, diff)| (change.path, FileChanges::new(&diff)));
-                facts.files = files.collect();
             }
-            // Long diffs are cut, their lines are counted.
-            let counted = LineCounts::default().between(&self.files, states, COUNTED_FILES);
-            for lines in counted.map_or_else(|_| Vec::new(), |(lines, _)| lines) {
-                if let Some(changes) = facts.files.get_mut(&lines.path) {
-                    (changes.added, changes.removed) = (lines.added, lines.removed);
-                }
+            facts.files = BTreeMap::new();
+            for states in changed {
+                self.add_changes(&mut facts.files, states);
             }
         }
+    }
+
+    /// Adds what changed between two states.
+    fn add_changes(&self, files: &mut BTreeMap<String, FileChanges>, states: (StateId, StateId)) {
+        // A state that cannot be read has no changes.
+        let counted = LineCounts::default().between(&self.files, states, COUNTED_FILES);
+        let mut counted: BTreeMap<String, (u64, u64)> = counted
+            .map_or_else(|_| Vec::new(), |(lines, _)| lines)
+            .into_iter()
+            .map(|lines| (lines.path, (lines.added, lines.removed)))
+            .collect();
+        let diffs = self.files.diffs(states.0, states.1).unwrap_or_default();
+        for (change, diff) in diffs {
+            let mut changes = FileChanges::new(&diff);
+            // Long diffs are cut, their lines are counted.
+            if let Some(lines) = counted.remove(&change.path) {
+                (changes.added, changes.removed) = lines;
+            }
+            let known = files.entry(change.path).or_default();
+            known.added += changes.added;
+            known.removed += changes.removed;
+            known.diff.push_str(&changes.diff);
+        }
+    }
+
+    /// The states around what the turns after the entry `above` on the branch of the entry `to` changed themselves. What
+    /// other programs or other branches changed in between belongs to none of them.
+    fn own_changes(&self, above: Option<&str>, to: &str) -> Vec<(StateId, StateId)> {
+        let turns = self.session.index().checkpoints_between(above, to);
+        let mut spans: Vec<(StateId, StateId)> = Vec::new();
+        for (_, checkpoint) in turns.into_iter().filter_map(parse) {
+            match spans.last_mut() {
+                Some(span) if checkpoint.moment != Moment::Before => span.1 = checkpoint.state,
+                _ => spans.push((checkpoint.state, checkpoint.state)),
+            }
+        }
+        spans.retain(|(old, new)| old != new);
+        spans
+    }
+
+    /// The states around what a part of the session changed; `None` when that is not recorded.
+    fn spans(&self, range: &DiffRange) -> Result<Option<Vec<(StateId, StateId)>>, CheckpointError> {
+        let DiffRange::Turn { entry_id } = range else {
+            let states = self.states(range)?;
+            return Ok(states.map(|states| vec![states]));
+        };
+        let index = self.session.index();
+        let is_recorded = index.last_checkpoint().is_some();
+        let turn = index.turn(entry_id).filter(|_| is_recorded);
+        Ok(turn.map(|turn| {
+            let prompt = index.read(|tree| tree.get(&turn.prompt));
+            let above = prompt.and_then(|prompt| prompt.parent_id);
+            self.own_changes(above.as_deref(), &turn.end)
+        }))
     }
 
     /// How many lines of each file changed over a part of the session; `None` when that is not recorded.
@@ -451,17 +493,31 @@ impl SessionFiles {
         &self,
         range: &DiffRange,
     ) -> Result<Option<(Vec<ChangedLines>, u64)>, CheckpointError> {
-        let Some(states) = self.states(range)? else {
+        let Some(spans) = self.spans(range)? else {
             return Ok(None);
         };
-        let counted = if *range == DiffRange::Session {
-            // Asked again and again: the counts of most files stay.
-            let mut counts = self.line_counts.lock();
-            counts.between(&self.files, states, COUNTED_FILES)?
-        } else {
-            LineCounts::default().between(&self.files, states, COUNTED_FILES)?
-        };
-        Ok(Some(counted))
+        // Asked again and again: the counts of most files stay.
+        let mut counts = self.line_counts.lock();
+        let mut once = LineCounts::default();
+        let (mut changed, mut more) = (Vec::<ChangedLines>::new(), 0);
+        for states in spans {
+            let counts = match range {
+                DiffRange::Session => &mut *counts,
+                _ => &mut once,
+            };
+            let (files, others) = counts.between(&self.files, states, COUNTED_FILES)?;
+            more += others;
+            for file in files {
+                match changed.iter_mut().find(|known| known.path == file.path) {
+                    Some(known) => {
+                        known.added += file.added;
+                        known.removed += file.removed;
+                    }
+                    None => changed.push(file),
+                }
+            }
+        }
+        Ok(Some((changed, more)))
     }
 
     /// The states at the ends of a part of the session; `None` when one is not recorded.
@@ -478,12 +534,8 @@ impl SessionFiles {
                 Some(prompt) => (state(Some(&prompt)), now()?),
                 None => (None, None),
             },
-            DiffRange::Turn { entry_id } => match index.turn(entry_id) {
-                Some(turn) => (state(Some(&turn.prompt)), state(Some(&turn.end))),
-                None => (None, None),
-            },
-            // Handled by `compare_with_head`.
-            DiffRange::Head => (None, None),
+            // Handled by `spans` and by `compare_with_head`.
+            DiffRange::Turn { .. } | DiffRange::Head => (None, None),
             DiffRange::Between { from, to } => {
                 let new = match to {
                     Some(to) => state(Some(to)),
@@ -497,16 +549,19 @@ impl SessionFiles {
 
     /// How files changed over a part of the session; `None` when that is not recorded.
     fn diffs(&self, range: &DiffRange) -> Result<Option<Vec<FileDiff>>, CheckpointError> {
-        let Some((old, new)) = self.states(range)? else {
+        let Some(spans) = self.spans(range)? else {
             return Ok(None);
         };
-        let diffs = self.files.diffs(old, new)?.into_iter();
-        let files = diffs.map(|(change, diff)| FileDiff {
-            change,
-            from: None,
-            diff,
-        });
-        Ok(Some(files.collect()))
+        let mut files = Vec::new();
+        for (old, new) in spans {
+            let diffs = self.files.diffs(old, new)?.into_iter();
+            files.extend(diffs.map(|(change, diff)| FileDiff {
+                change,
+                from: None,
+                diff,
+            }));
+        }
+        Ok(Some(files))
     }
 }
 

@@ -4,9 +4,11 @@
 pub mod flags;
 
 use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -31,6 +33,8 @@ const DEFAULT_LIMIT: usize = 200;
 const MAX_LIMIT: usize = 2_000;
 /// How often the index is updated without a request.
 const UPDATE_INTERVAL: Duration = Duration::from_mins(1);
+/// How long a list waits for the directories of its sessions.
+const DIRECTORY_PATIENCE: Duration = Duration::from_millis(200);
 /// How often progress is published.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -340,6 +344,7 @@ impl Query<'_> {
             state: state(&locks, &session.path, self.open),
             pinned: self.flags.has(Mark::Pinned, &session.id),
             archived: self.flags.has(Mark::Archived, &session.id),
+            missing: false,
             session,
             hit,
         };
@@ -357,7 +362,8 @@ impl Query<'_> {
                 };
                 found(hit.session, Some(text))
             });
-            let sessions: Vec<_> = sessions.collect();
+            let mut sessions: Vec<_> = sessions.collect();
+            mark_missing(&mut sessions);
             return Some(IndexEvent::SessionsFound {
                 request,
                 total: sessions.len(),
@@ -370,10 +376,11 @@ impl Query<'_> {
         let listing = listing.unwrap_or_default();
         // The index still has files that were just deleted.
         let rows = listing.rows.into_iter().filter(|row| row.path.exists());
-        let sessions = rows.map(|row| found(row, None));
+        let mut sessions: Vec<_> = rows.map(|row| found(row, None)).collect();
+        mark_missing(&mut sessions);
         Some(IndexEvent::SessionsFound {
             request,
-            sessions: sessions.collect(),
+            sessions,
             total: listing.total,
             cut: false,
             ready: listing.ready,
@@ -389,6 +396,31 @@ impl Query<'_> {
             Some(index) => run(index),
             None => self.library.query(run),
         }
+    }
+}
+
+/// Marks the sessions whose directories do not exist. Those on a mount that does not answer count as existing.
+fn mark_missing(sessions: &mut [FoundSession]) {
+    let directories = sessions.iter().map(|found| found.session.cwd.clone());
+    let directories: BTreeSet<String> = directories.filter(|cwd| !cwd.is_empty()).collect();
+    let (sender, results) = mpsc::channel();
+    osier_base::task::spawn_blocking(move || {
+        let missing = directories
+            .into_iter()
+            .filter(|cwd| !Path::new(cwd).is_dir());
+        // The list may not wait any more.
+        missing
+            .map(|cwd| sender.send(cwd))
+            .take_while(Result::is_ok)
+            .for_each(drop);
+    });
+    let end = Instant::now() + DIRECTORY_PATIENCE;
+    let mut missing = BTreeSet::new();
+    while let Ok(cwd) = results.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        missing.insert(cwd);
+    }
+    for found in sessions {
+        found.missing = missing.contains(&found.session.cwd);
     }
 }
 

@@ -173,6 +173,18 @@ impl Command {
         }
     }
 
+    /// Whether the command has nothing to do with an open question and works while the question waits.
+    pub(crate) fn passes_questions(self) -> bool {
+        let is_of_tabs = self
+            .info()
+            .is_some_and(|info| info.category == Category::Tabs);
+        let is_of_conversation = matches!(
+            self,
+            Self::ToggleTools | Self::ToggleThinking | Self::Top | Self::Bottom
+        );
+        is_of_tabs || is_of_conversation || matches!(self, Self::Redraw | Self::Suspend)
+    }
+
     /// Every name that a keymap can bind, with its command.
     pub fn names() -> Vec<(&'static str, Self)> {
         let commands = commands().flat_map(|info| {

@@ -1,6 +1,7 @@
 //! The keys of the moment: of the prompt while nothing runs, of the prompt while the model works, or of the view in front.
 
 use crate::actions::Command;
+use crate::drawing::frame;
 use osier_term::input::KeyCode;
 use osier_term::keymap::Lookup;
 use osier_term::{KeyPress, Keymap};
@@ -127,7 +128,7 @@ pub(crate) fn keys(
             of_view(keymap, parts.next().unwrap_or_default(), uses)
         }
     };
-    if let Some(keys) = shortest(keymap, contexts, Command::Help) {
+    if let Some(keys) = key_in_view(keymap, contexts, Command::Help) {
         rows.push((keys, "all keys, with a filter".to_owned()));
     }
     rows
@@ -183,10 +184,10 @@ fn first_key(keymap: &Keymap<Command>, contexts: &[&str], command: Command) -> O
     keys_of(keymap, contexts, command).into_iter().next()
 }
 
-/// The same in a view, whose line of keys names the shortest.
-fn shortest(keymap: &Keymap<Command>, contexts: &[&str], command: Command) -> Option<String> {
-    let keys = keys_of(keymap, contexts, command);
-    keys.into_iter().min_by_key(String::len)
+/// The same in a view, as its line of keys has it.
+fn key_in_view(keymap: &Keymap<Command>, contexts: &[&str], command: Command) -> Option<String> {
+    let mut contexts = contexts.iter();
+    contexts.find_map(|context| frame::shown_key(keymap, context, command))
 }
 
 fn of_view(
@@ -205,7 +206,7 @@ fn of_view(
     }
     commands.sort_by_key(|command| MOVES.contains(command));
     let row = |command: Command| {
-        let keys = shortest(keymap, contexts, command)?;
+        let keys = key_in_view(keymap, contexts, command)?;
         let mut known = IN_VIEW.iter();
         let known = known.find(|(of, known, _)| contexts.contains(of) && *known == command);
         let meaning = match known {

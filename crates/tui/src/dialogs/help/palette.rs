@@ -89,7 +89,11 @@ impl Choice for Entry {
 /// Contexts whose keys come first: those of the prompt.
 const FIRST: [&str; 2] = ["global", "editor"];
 
-/// The first key of a command in any context that binds it, except browse mode: other keys are for terminals without it.
+/// The modes of the prompt in keymaps that have them.
+const MODES: [&str; 2] = ["normal", "insert"];
+
+/// The first key of a command at the prompt: other keys are for terminals without it. A key of a view does not count: there
+/// the command is about what is selected.
 fn first_key(keymap: &Keymap<Command>, command: Command) -> String {
     let bound_in = |wanted: fn(&str) -> bool| -> Vec<String> {
         let bound = keymap
@@ -99,7 +103,7 @@ fn first_key(keymap: &Keymap<Command>, command: Command) -> String {
     };
     let mut keys = bound_in(|context| FIRST.contains(&context));
     if keys.is_empty() {
-        keys = bound_in(|context| context != "transcript");
+        keys = bound_in(|context| MODES.contains(&context));
     }
     keys.into_iter().next().unwrap_or_default()
 }

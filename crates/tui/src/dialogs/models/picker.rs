@@ -32,6 +32,10 @@ const COLUMNS: Columns = Columns {
     ],
 };
 
+/// Words that narrow the list, besides names.
+const FILTERS: &str =
+    "type to filter: name, thinking, images, free, price<1, window>200k, speed>50";
+
 /// The mark of a favourite.
 const FAVOURITE: &str = "★ ";
 
@@ -54,6 +58,8 @@ pub(super) fn picker(
     })
     .with_columns(COLUMNS)
     .taking("switch")
+    .asking(FILTERS)
+    .naming(Command::CycleThinking, "thinking level")
     .with_few(is_usable, shows_all)
     .on(Command::ListOrder, "order", move |_| {
         order.set(order.get().next());
@@ -265,9 +271,12 @@ fn preview(model: &ModelInfo, now: &Footer) -> Vec<Row> {
     if model.favourite {
         name.push(" ★", Token::Accent);
     }
-    let mut rows = vec![name];
     // First: a low screen shows only this, and the list has the rest.
-    let switch = consequences(model, now);
+    let (fit, switch) = consequences(model, now);
+    if let Some((fit, token)) = fit {
+        name.push(format!(" · {fit}"), token);
+    }
+    let mut rows = vec![name];
     rows.extend(
         switch
             .into_iter()
@@ -310,30 +319,37 @@ fn preview(model: &ModelInfo, now: &Footer) -> Vec<Row> {
     rows
 }
 
-/// The consequences of switching to `model` for the conversation so far, a line each.
-fn consequences(model: &ModelInfo, now: &Footer) -> Vec<(String, Token)> {
+/// A text with its face.
+type Remark = (String, Token);
+
+/// How the conversation so far fits `model`, and the other consequences of switching to it, a line each: first what it
+/// costs.
+fn consequences(model: &ModelInfo, now: &Footer) -> (Option<Remark>, Vec<Remark>) {
     let reference = model.reference();
     let current = now.model.as_ref();
     if current.is_some_and(|current| current.reference() == reference) {
-        return vec![("current model".to_owned(), Token::Success)];
+        let fit = ("current model".to_owned(), Token::Success);
+        return (Some(fit), Vec::new());
     }
+    let used = now.context_tokens;
+    let fit = if used == 0 {
+        Some(("no conversation to carry over yet".to_owned(), Token::Text))
+    } else if used <= room(model) {
+        let percent = used * 100 / model.context_window.max(1);
+        let text = format!("context of {} fits: {percent}%", tokens(used));
+        Some((text, Token::Success))
+    } else {
+        None
+    };
     let mut lines = Vec::new();
+    if used > 0 {
+        lines.extend(costs(model, now, clock::now_ms()));
+    }
     if !model.thinking_levels.contains(&now.level) {
         let text = format!("no thinking level {}: uses the nearest", now.level.name());
         lines.push((text, Token::Warning));
     }
-    let used = now.context_tokens;
-    if used == 0 {
-        lines.push(("no conversation to carry over yet".to_owned(), Token::Text));
-        return lines;
-    }
-    if used <= room(model) {
-        let percent = used * 100 / model.context_window.max(1);
-        let text = format!("context of {} fits: {percent}%", tokens(used));
-        lines.push((text, Token::Success));
-    }
-    lines.extend(costs(model, now, clock::now_ms()));
-    lines
+    (fit, lines)
 }
 
 /// The tokens of a prompt that `model` accepts.
@@ -417,23 +433,24 @@ mod tests {
             },
             ..Footer::default()
         };
-        let told = |model: &ModelInfo| -> Vec<String> {
-            let lines = consequences(model, &now);
-            lines.into_iter().map(|(text, _)| text).collect()
+        let told = |model: &ModelInfo, now: &Footer| -> Vec<String> {
+            let (fit, lines) = consequences(model, now);
+            let all = fit.into_iter().chain(lines);
+            all.map(|(text, _)| text).collect()
         };
-        assert_eq!(told(&model("now", 200_000)), ["current model"]);
+        assert_eq!(told(&model("now", 200_000), &now), ["current model"]);
         assert_eq!(
-            told(&model("other", 128_000)),
+            told(&model("other", 128_000), &now),
             [
-                "no thinking level high: uses the nearest",
                 "context of 100k fits: 78%",
                 "100k tokens are sent again without cache: about $0.38",
                 "earlier thinking is sent as text, without encrypted thinking",
                 "images are sent as notes: the model accepts text only",
+                "no thinking level high: uses the nearest",
             ]
         );
         assert_eq!(
-            told(&model("small", 32_000))[1],
+            told(&model("small", 32_000), &now)[0],
             "context of 100k does not fit: compacted first"
         );
         // Nothing is said that is not true of this conversation.
@@ -442,13 +459,22 @@ mod tests {
             level: ThinkingLevel::Off,
             ..now
         };
-        let lines = consequences(&model("other", 128_000), &plain);
-        let lines: Vec<String> = lines.into_iter().map(|(text, _)| text).collect();
         assert_eq!(
-            lines,
+            told(&model("other", 128_000), &plain),
             [
                 "context of 100k fits: 78%",
                 "100k tokens are sent again without cache: about $0.38",
+            ]
+        );
+        // The name is followed by how it fits: three rows of a low screen have the cost.
+        let rows = preview(&model("other", 128_000), &plain);
+        let rows: Vec<String> = rows.iter().take(3).map(Row::text).collect();
+        assert_eq!(
+            rows,
+            [
+                "Model · context of 100k fits: 78%",
+                "100k tokens are sent again without cache: about $0.38",
+                "",
             ]
         );
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::actions::{Action, Command};
+use crate::actions::{Action, Command, Toast};
 use crate::drawing::{frame, frame::boxed, layout, layout::docked, preview_pane};
 use osier_term::{
     Columns, Cx, Handled, Item, Keymap, LineInput, Row, Select, Span, Token, View, Wrap,
@@ -26,6 +26,10 @@ const ALWAYS: u16 = 12;
 
 /// Rows of a picker in addition to its items.
 const FRAME: u16 = 3;
+
+/// Columns of a line with all keys of a list that has many, and rows of a list with two lines of keys.
+const LONG_LINE: u16 = 122;
+const TWO_LINES: usize = 6;
 
 /// Rows that a preview takes at most.
 const PREVIEWED: u16 = 16;
@@ -69,6 +73,10 @@ pub(super) struct List {
     opened: Option<(Rect, Heights)>,
     /// Commands of the list with their verbs for the key hints, the most important first.
     hints: Vec<(Command, &'static str)>,
+    /// A command of the whole screen that belongs to the list, with its verb.
+    pub(super) global_hint: Option<(Command, &'static str)>,
+    /// Shown while nothing is typed.
+    pub(super) placeholder: &'static str,
 }
 
 /// Rows of the list and the preview.
@@ -104,6 +112,8 @@ impl List {
             leaves_text: false,
             opened: None,
             hints: vec![(Command::Accept, "select"), (Command::Cancel, "close")],
+            global_hint: None,
+            placeholder: PLACEHOLDER,
         }
     }
 
@@ -148,6 +158,16 @@ impl List {
     pub(super) fn type_query(&mut self, query: &str) {
         self.query.insert(query);
         self.narrow();
+    }
+
+    /// A command that the list does not have. A question stays in front until it is answered.
+    fn leave_unused(&self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
+        let works = command.passes_questions() || matches!(command, Command::Quit | Command::Exit);
+        if !self.has_answers || works {
+            return Handled::No;
+        }
+        cx.push(Toast::info("answer the question first"));
+        Handled::Yes
     }
 
     /// Closes it for a text that is meant for the editor.
@@ -243,8 +263,8 @@ impl List {
             let area = docked(screen, width, list.max(preview).min(most));
             return preview_pane::divide_for(area, 0, self.share());
         }
-        // The list gets the rows that the preview leaves, at least a third.
-        let preview = preview.min((most / 3).max(most.saturating_sub(list)));
+        // The list gets the rows that the preview leaves, at least three fifths.
+        let preview = preview.min((most * 2 / 5).max(most.saturating_sub(list)));
         let mut area = docked(screen, width, (list + preview).min(most));
         let below = layout::cut_bottom(&mut area, preview);
         (area, Some(below))
@@ -260,7 +280,7 @@ impl List {
             total => total + self.select.head_rows(),
         };
         let items = count(items.max(1));
-        let list = items.saturating_add(FRAME);
+        let list = items.saturating_add(FRAME + u16::from(self.has_two_lines(area.width)));
         let pane = preview_pane::divide_for(area, PREVIEW_BELOW, self.share()).1;
         let inner = pane.map_or(0, |pane| usize::from(pane.width.saturating_sub(2)));
         let measured = self.select.listed().into_iter().take(MEASURED);
@@ -297,7 +317,7 @@ impl List {
             let placeholder = if self.leaves_text {
                 LEAVING
             } else {
-                PLACEHOLDER
+                self.placeholder
             };
             query.push(placeholder, Token::Placeholder);
         } else {
@@ -305,7 +325,9 @@ impl List {
         }
         let count = self.count();
         let mut rows = vec![frame::top(&self.title, &count, width), boxed(query, inner)];
-        let room = height.saturating_sub(3).max(1);
+        let is_high = height >= TWO_LINES;
+        let two_lines = is_high && self.has_two_lines(u16::try_from(width).unwrap_or(u16::MAX));
+        let room = height.saturating_sub(3 + usize::from(two_lines)).max(1);
         self.page = room.saturating_sub(self.select.head_rows()).max(1);
         if self.select.is_empty() {
             let empty = self.empty_rows(inner).into_iter().take(room);
@@ -314,12 +336,37 @@ impl List {
             let listed = self.select.rows(inner, room);
             rows.extend(listed.into_iter().map(|row| boxed(row, inner)));
         }
-        while rows.len() + 1 < height {
+        while rows.len() + 1 + usize::from(two_lines) < height {
             rows.push(boxed(Row::default(), inner));
         }
-        let hints = frame::hints(keymap, "list", &self.hints);
-        rows.push(frame::bottom(&hints, Token::Muted, width));
+        let hints = self.key_hints(keymap);
+        let (upper, lower) = if two_lines {
+            frame::in_two(&hints, inner.saturating_sub(3))
+        } else {
+            (String::new(), &*hints)
+        };
+        if two_lines {
+            let upper = Row::plain(format!("  {upper}"), Token::Muted);
+            rows.push(boxed(upper, inner));
+        }
+        rows.push(frame::bottom(lower, Token::Muted, width));
         rows
+    }
+
+    fn key_hints(&self, keymap: &Keymap<Command>) -> Vec<String> {
+        let mut hints = frame::key_hints(keymap, "list", &self.hints);
+        if let Some(global) = self.global_hint {
+            let last = hints.len().saturating_sub(1);
+            let global = frame::key_hints(keymap, "global", &[global]);
+            hints.splice(last..last, global);
+        }
+        hints.extend(frame::help_hint(keymap, "list"));
+        hints
+    }
+
+    /// Whether the list has more keys than a line of this width has room for.
+    fn has_two_lines(&self, width: u16) -> bool {
+        self.keys.len() > 2 && width < LONG_LINE
     }
 
     pub(super) fn uses(&self, command: Command) -> bool {
@@ -400,7 +447,7 @@ impl List {
                 let mut keys = self.keys.iter();
                 let key = keys.find(|(known, _)| *known == command);
                 let Some(((_, actions), item)) = key.zip(before) else {
-                    return Handled::No;
+                    return self.leave_unused(command, cx);
                 };
                 cx.actions.extend(actions(item));
             }

@@ -104,6 +104,20 @@ impl<T: Choice> Picker<T> {
         self
     }
 
+    /// Names a key of the complete screen that belongs to the list.
+    #[must_use]
+    pub(crate) fn naming(mut self, command: Command, word: &'static str) -> Self {
+        self.list.global_hint = Some((command, word));
+        self
+    }
+
+    /// Sets the text of the query line while nothing is typed.
+    #[must_use]
+    pub(crate) fn asking(mut self, placeholder: &'static str) -> Self {
+        self.list.placeholder = placeholder;
+        self
+    }
+
     /// Stays open when an item is chosen: for switches.
     #[must_use]
     pub(crate) fn staying(mut self) -> Self {

@@ -248,7 +248,7 @@ fn lines(description: &Description) -> Vec<String> {
         lines.push(format!("forked from {}", clean(parent)));
     }
     for fork in &description.forks {
-        lines.push(format!("fork {}: {}", fork.id, clean(fork.title())));
+        lines.push(format!("fork {}: {}", fork.id, clean(&fork.list_title())));
     }
     if session.damaged > 0 {
         lines.push(format!("{} damaged lines (skipped)", session.damaged));

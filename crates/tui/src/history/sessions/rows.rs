@@ -185,6 +185,7 @@ impl SessionsView {
         let state = match (self.number_of(&session.path), found.state) {
             (_, SessionState::Here) => Cell::new("◂ current", Token::Success),
             (Some(number), _) => Cell::new(format!("◂ tab {number}"), Token::Success),
+            (None, SessionState::Free) if found.missing => Cell::new("(missing)", Token::Warning),
             (None, SessionState::Free) => "".into(),
             (None, SessionState::Elsewhere { .. }) if self.joins => {
                 Cell::new("▶ open on the server", Token::Success)
@@ -287,6 +288,9 @@ impl SessionsView {
         rows.push(head);
         let indent = [Span::new(side, Token::Border)];
         if let Some(found) = self.selected() {
+            if let Some(hit) = &found.hit {
+                rows.extend(hit_rows(hit, &indent, width));
+            }
             for line in facts(found) {
                 Wrap::new(width)
                     .hanging(&indent, &indent)
@@ -318,7 +322,7 @@ impl SessionsView {
 
 /// The title of a session, on one line.
 fn title(found: &FoundSession) -> String {
-    let title = text::single_line(&text::sanitize(found.session.title()));
+    let title = text::single_line(&text::sanitize(&found.session.list_title()));
     if found.pinned {
         format!("{PIN}{title}")
     } else {
@@ -331,8 +335,9 @@ fn facts(found: &FoundSession) -> Vec<String> {
     let session = &found.session;
     let clean = |text: &str| text::single_line(&text::sanitize(text));
     let time = clock::local_minute(session.active);
+    let missing = if found.missing { " (missing)" } else { "" };
     let mut lines = vec![
-        clean(&path::below_home(Path::new(&session.cwd))),
+        clean(&path::below_home(Path::new(&session.cwd))) + missing,
         format!("{time} · {}", size(session.size)),
     ];
     if session.whole {
@@ -396,7 +401,7 @@ fn text_rows(said: &PreviewLine, side: &str, width: usize, height: usize) -> Vec
     rows
 }
 
-/// A search result with its matches marked.
+/// A search result with its matches marked, in the list.
 fn hit_row(hit: &FoundText, selected: bool, width: usize) -> Row {
     let ground = |token: Token| {
         if selected {
@@ -413,20 +418,42 @@ fn hit_row(hit: &FoundText, selected: bool, width: usize) -> Row {
         format!("     {}: ", hit.source.word()),
         ground(Token::Accent),
     );
+    let spans = marked(hit, Token::Muted).into_iter();
+    for (text, token) in spans {
+        row.push(text, ground(token));
+    }
+    row.truncated(width)
+}
+
+/// The text of a search result: the words that matched, and the others as `token`.
+fn marked(hit: &FoundText, token: Token) -> Vec<(String, Token)> {
     let text = &hit.text.text;
+    let mut spans = Vec::new();
     let mut at = 0;
     for (start, end) in &hit.text.marks {
         // Offsets from other programs are not trusted.
         let (Some(before), Some(matched)) = (text.get(at..*start), text.get(*start..*end)) else {
             break;
         };
-        row.push(before.to_owned(), ground(Token::Muted));
-        row.push(matched.to_owned(), ground(Token::Match));
+        spans.push((before.to_owned(), token));
+        spans.push((matched.to_owned(), Token::Match));
         at = *end;
     }
-    let rest = text.get(at..).unwrap_or_default();
-    row.push(rest.to_owned(), ground(Token::Muted));
-    row.truncated(width)
+    spans.push((text.get(at..).unwrap_or_default().to_owned(), token));
+    spans
+}
+
+/// The search result at the top of the preview.
+fn hit_rows(hit: &FoundText, indent: &[Span], width: usize) -> Vec<Row> {
+    let source = Span::new(format!("{}: ", hit.source.word()), Token::Accent);
+    let text = marked(hit, Token::Text).into_iter();
+    let text = text.map(|(text, token)| Span::new(text, token));
+    let spans: Vec<Span> = [source].into_iter().chain(text).collect();
+    let mut rows = Vec::new();
+    let wrap = Wrap::new(width).hanging(indent, indent);
+    wrap.line(&spans, &mut rows);
+    rows.push(Row::new(indent.to_vec()));
+    rows
 }
 
 fn size(bytes: u64) -> String {
@@ -453,6 +480,7 @@ mod tests {
             state,
             pinned: false,
             archived: false,
+            missing: false,
             hit: None,
         }
     }
@@ -483,6 +511,11 @@ mod tests {
                 "   mine                         1 h ago",
             ]
         );
+        let gone = FoundSession {
+            missing: true,
+            ..found(None, SessionState::Free)
+        };
+        assert_eq!(view.details(&gone, 0)[0].text, "(missing)");
         view.query.all = true;
         assert_eq!(
             shown(&view),
@@ -490,6 +523,32 @@ mod tests {
                 "   fix⏎it         ◂ current  a  1 h ago",
                 "   mine                      a  1 h ago",
             ]
+        );
+    }
+
+    #[test]
+    fn preview_begins_at_the_hit_and_a_fork_says_of_what_it_is_one() {
+        let mut fork = found(Some("Parser"), SessionState::Free);
+        fork.session.fork_of = Some("Parser".into());
+        fork.session.last_prompt = Some("try it\nwith a table".into());
+        fork.hit = Some(FoundText {
+            source: TextSource::Answer,
+            entry_id: None,
+            text: HitText {
+                text: "the needle is here".into(),
+                marks: vec![(4, 10)],
+            },
+        });
+        assert_eq!(title(&fork), "fork of Parser: try it⏎with a table");
+        let mut view = SessionsView::new();
+        view.found.sessions = vec![fork];
+        let area = Rect::new(0, 0, 40, 7);
+        let rows = view.preview_rows(area, false);
+        let rows: Vec<String> = rows.iter().map(Row::text).take(4).collect();
+        let head = "─".repeat(40);
+        assert_eq!(
+            rows,
+            [&*head, " answer: the needle is here", " ", " /work/a"]
         );
     }
 

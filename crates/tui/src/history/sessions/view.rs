@@ -211,9 +211,9 @@ impl SessionsView {
         };
         let hit = found.hit.as_ref().filter(|_| !new_tab);
         let entry = hit.and_then(|hit| hit.entry_id.clone());
-        let shows = entry.map(|entry_id| Action::ShowEntry {
-            session: found.session.id.clone(),
-            found: (entry_id, self.query.text.clone()),
+        let shows = entry.map(|entry_id| {
+            let words = self.query.text.clone();
+            Action::ShowEntry((found.session.id.clone(), (entry_id, words)))
         });
         let actions = [Some(Action::CloseLayer), shows, Some(action)];
         actions.into_iter().flatten().collect()

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::actions::{Outbox, StoredSession, TabRequest, Toast};
+use crate::actions::{Command, ExpectedEntry, Outbox, StoredSession, TabRequest, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use crate::history::checkpoints;
@@ -32,6 +32,7 @@ use osier_base::text;
 use osier_protocol::{
     CheckpointEvent, Event, FilesAt, Op, Opening, Outline, SessionInfo, Tag, TreeEvent, TreeOp,
 };
+use osier_term::Keymap;
 use view::{ID, TreeMemory, TreeView};
 
 /// Columns of the prompt in the notice of a fork.
@@ -44,8 +45,9 @@ pub(crate) struct Tree {
     memory: Rc<RefCell<TreeMemory>>,
     /// The files of the pending move in the tree.
     files: Option<MoveFiles>,
-    /// A session, and the entry to show when it is open, with the words that were found in it.
-    expected: Option<(String, (String, String))>,
+    /// The command that reverts the pending move.
+    way_back: Option<Command>,
+    expected: Option<ExpectedEntry>,
 }
 
 /// The fate of the files after a move.
@@ -69,6 +71,7 @@ pub(crate) struct TreeContext<'a> {
     pub(crate) footer: &'a mut Footer,
     pub(crate) overlays: &'a mut Overlays,
     pub(crate) outbox: &'a mut Outbox,
+    pub(crate) keymap: &'a Keymap<Command>,
     pub(crate) now: Instant,
 }
 
@@ -135,9 +138,18 @@ impl Tree {
         overlays.push_modal(ID, view);
     }
 
-    /// Shows the entry when the session is open.
-    pub(crate) fn expect(&mut self, session: String, found: (String, String)) {
-        self.expected = Some((session, found));
+    /// Shows the entry if its session is the `open` one; else when that session is open.
+    pub(crate) fn expect(&mut self, entry: ExpectedEntry, open: &str, overlays: &mut Overlays) {
+        let is_open = entry.0 == open;
+        self.expected = Some(entry);
+        if is_open {
+            self.open_expected(open, overlays);
+        }
+    }
+
+    /// The entry to show, for the tab in which its session opens.
+    pub(crate) fn take_expected(&mut self) -> Option<ExpectedEntry> {
+        self.expected.take()
     }
 
     /// Opens the tree at the expected entry of the session that was opened.
@@ -159,6 +171,10 @@ impl Tree {
             (true, TreeOp::UndoPrompt) => MoveFiles::Undo,
             (true, _) => MoveFiles::Restore,
         });
+        self.way_back = Some(match op {
+            TreeOp::GoBack | TreeOp::RedoPrompt => Command::GoForward,
+            _ => Command::GoBack,
+        });
         outbox.push(op);
     }
 
@@ -177,6 +193,7 @@ impl Tree {
                     cx.footer.show_tokens(&stored.message);
                 }
                 cx.prompt.return_prompt(prompt.as_ref());
+                self.show_way_back(cx);
                 self.check_files(from.as_ref(), cx.outbox);
             }
             TreeEvent::Forked {
@@ -211,6 +228,20 @@ impl Tree {
                 cx.transcript.notice(Severity::Warning, &text);
             }
             event => show(event, cx),
+        }
+    }
+
+    /// After a move of the user, the end of the conversation says how to revert it.
+    fn show_way_back(&mut self, cx: &mut TreeContext<'_>) {
+        let Some(command) = self.way_back.take() else {
+            return;
+        };
+        if let Some(key) = cx.keymap.keys_for("global", command).into_iter().next() {
+            let text = match command {
+                Command::GoForward => format!("went back; {key} goes forward again"),
+                _ => format!("moved in the session tree; {key} goes back to where you were"),
+            };
+            cx.transcript.notice(Severity::Info, &text);
         }
     }
 
@@ -337,6 +368,22 @@ mod tests {
     use crate::actions::Action;
 
     #[test]
+    fn entry_is_shown_at_once_if_its_session_is_open() {
+        let (mut tree, mut overlays) = (Tree::default(), Overlays::default());
+        let entry = ("s1".to_owned(), ("e1".to_owned(), "word".to_owned()));
+        tree.expect(entry.clone(), "s2", &mut overlays);
+        assert!(overlays.is_empty());
+        assert_eq!(tree.take_expected(), Some(entry.clone()));
+        tree.expect(entry, "s1", &mut overlays);
+        let view = view(&mut overlays).unwrap();
+        assert_eq!(
+            (view.expected.as_deref(), &*view.sought),
+            (Some("e1"), "word")
+        );
+        assert_eq!(tree.take_expected(), None);
+    }
+
+    #[test]
     fn files_are_requested_once_after_a_move() {
         let (mut tree, mut outbox) = (Tree::default(), Outbox::default());
         let moved = TreeEvent::Moved {
@@ -371,6 +418,7 @@ mod tests {
                 footer: &mut Footer::default(),
                 overlays: &mut Overlays::default(),
                 outbox: &mut outbox,
+                keymap: &Keymap::default(),
                 now: Instant::now(),
             };
             tree.on_event(&moved, &mut cx);

@@ -433,7 +433,7 @@ impl TreeView {
         if let Some(glimpse) = glimpse {
             let indent = [Span::new(side, Token::Border)];
             let tag = number.and_then(|number| Some(self.outline.get(number)?.tag));
-            let (said, literal) = match from_hit(&glimpse.text, self.words(), height) {
+            let (said, literal) = match from_hit(&glimpse.text, self.words(), (width, height)) {
                 Some(hit) => {
                     let mut row = Row::new(indent.to_vec());
                     row.push("…", Token::Muted);
@@ -483,22 +483,33 @@ fn changed(files: &[ChangedLines]) -> Vec<Span> {
     ]
 }
 
-/// The text from the line with the first of these words on, unless it is among the first lines.
-fn from_hit<'a>(text: &'a str, words: &str, lines: usize) -> Option<&'a str> {
+/// The text from the line with most of these words on, unless it is certainly among the first `rows` of this width.
+fn from_hit<'a>(text: &'a str, words: &str, (width, rows): (usize, usize)) -> Option<&'a str> {
     /// Bytes of the line before the hit.
-    const BEFORE: usize = 200;
+    const BEFORE: usize = 60;
     // Letters keep their length.
-    let lower = text.to_ascii_lowercase();
-    let hits = words
-        .split_whitespace()
-        .filter_map(|word| lower.find(&word.to_ascii_lowercase()));
-    let hit = hits.min()?;
-    let above = &text[..hit];
-    let line = above.rfind('\n').map_or(0, |newline| newline + 1);
-    if above.matches('\n').count() + 1 < lines && hit - line <= BEFORE {
+    let words = words.to_ascii_lowercase();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let (mut best, mut most) = (None, 0);
+    // Rows above a line, twice as many as its text has: Markdown adds some.
+    let (mut start, mut above) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        let lower = line.to_ascii_lowercase();
+        let found = words.iter().filter_map(|word| lower.find(word));
+        let found: Vec<usize> = found.collect();
+        if found.len() > most {
+            most = found.len();
+            let first = found.into_iter().min().unwrap_or_default();
+            best = Some((start, first, above + first / width.max(1)));
+        }
+        start += line.len();
+        above += 2 * (1 + text::width(line) / width.max(1));
+    }
+    let (line, hit, above) = best?;
+    if above + 2 < rows {
         return None;
     }
-    let start = line.max(hit.saturating_sub(BEFORE));
+    let start = line + hit.saturating_sub(BEFORE);
     Some(&text[text.floor_char_boundary(start)..])
 }
 
@@ -551,15 +562,20 @@ mod tests {
     use osier_protocol::ChangeKind;
 
     #[test]
-    fn the_preview_begins_at_a_hit_that_is_far_down() {
+    fn the_preview_begins_at_a_hit_that_is_not_among_its_first_rows() {
         let text = format!("start\n{}the Needle is here\nend", "line\n".repeat(40));
         let found = Some("the Needle is here\nend");
-        assert_eq!(from_hit(&text, "needle", 10), found);
-        assert_eq!(from_hit(&text, "needle", 100), None);
-        assert_eq!(from_hit(&text, "start needle", 10), None);
-        assert_eq!(from_hit(&text, "other", 10), None);
-        let long = format!("{} needle", "ä".repeat(500));
-        assert!(from_hit(&long, "needle", 10).is_some_and(|text| text.ends_with(" needle")));
+        assert_eq!(from_hit(&text, "needle", (80, 7)), found);
+        assert_eq!(from_hit(&text, "start", (80, 7)), None);
+        assert_eq!(from_hit(&text, "other", (80, 7)), None);
+        // The line with most of the words is the hit.
+        assert_eq!(from_hit(&text, "line the needle", (80, 7)), found);
+        // Three lines above fill the seven rows of a low screen when they wrap.
+        let long = format!("{}needle", "word word word word word\n".repeat(3));
+        assert_eq!(from_hit(&long, "needle", (10, 7)), Some("needle"));
+        assert_eq!(from_hit(&long, "needle", (80, 20)), None);
+        let line = format!("{} needle", "ä".repeat(500));
+        assert!(from_hit(&line, "needle", (80, 7)).is_some_and(|text| text.ends_with(" needle")));
     }
 
     #[test]

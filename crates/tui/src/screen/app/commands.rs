@@ -207,6 +207,11 @@ impl App {
     fn clear_or_exit(&mut self, now: Instant) {
         if !self.prompt.editor.is_empty() {
             self.prompt.editor.clear();
+            // The same key twice quits, with and without text.
+            if self.activity.is_idle() && !self.tabs.confirms_exit(now) {
+                let text = "cleared; press ctrl+c again to quit";
+                self.activity.toast.arm(text, now);
+            }
         } else if !self.activity.is_idle() {
             self.interrupt_or_rewind(now);
         } else if self.tabs.confirms_exit(now) {

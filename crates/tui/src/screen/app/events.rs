@@ -174,6 +174,7 @@ impl App {
             footer: &mut self.footer,
             overlays: &mut self.overlays,
             outbox: &mut self.outbox,
+            keymap: &self.keymap,
             now,
         };
         self.tree.on_event(event, &mut cx);

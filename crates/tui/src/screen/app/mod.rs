@@ -79,7 +79,7 @@ pub struct App {
     stash: Stash,
     todo: TodoView,
     tools: Tools,
-    tree: Tree,
+    pub(crate) tree: Tree,
     rewind: Rewind,
     late: Late,
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::screen::{Finished, Screen};
 use super::tab::Tab;
-use crate::actions::{StoredSession, TabRequest, Toast};
+use crate::actions::{Action, StoredSession, TabRequest, Toast};
 use crate::screen::{App, AppOptions};
 use osier_base::process::lend_terminal;
 use osier_hub::OpenOptions;
@@ -15,6 +15,15 @@ use osier_term::Highlighter;
 
 impl Screen {
     pub(super) fn on_tab_request(&mut self, request: TabRequest) {
+        let expected = self.tabs.front.app.tree.take_expected();
+        self.carry_out_tab(request);
+        if let Some(entry) = expected {
+            let app = &mut self.tabs.front.app;
+            app.act(Action::ShowEntry(entry), Instant::now());
+        }
+    }
+
+    fn carry_out_tab(&mut self, request: TabRequest) {
         match request {
             TabRequest::Begin => _ = self.begin(None),
             TabRequest::Open(stored) => _ = self.begin(Some(stored)),

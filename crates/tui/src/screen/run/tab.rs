@@ -28,6 +28,7 @@ pub(crate) struct Tab {
     /// Prompts of the command line that have not been sent, the next one last.
     pub prompts: Vec<Prompt>,
     running: bool,
+    opening: Opening,
     /// Something that the user waits for was not drawn yet: the end of an answer, a requested list.
     pub answered: bool,
     /// The conversation, for the scrollback.
@@ -64,6 +65,17 @@ impl Default for StoredDraft {
     }
 }
 
+/// How far the session is open, for the prompts of the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    Starts,
+    /// A question about the directory of the session may follow.
+    Opened,
+    /// The session ran in another directory. Each answer opens a session.
+    Asks,
+    Done,
+}
+
 /// The parts of a tab's summary that the interface does not have elsewhere.
 #[derive(Debug, Default)]
 struct Seen {
@@ -89,6 +101,7 @@ impl Tab {
             events,
             prompts: Vec::new(),
             running: false,
+            opening: Opening::Starts,
             answered: false,
             said: Vec::new(),
             draft: StoredDraft::default(),
@@ -119,6 +132,7 @@ impl Tab {
     /// Sends the ops of the interface, and the prompts of the command line one after the other.
     pub(crate) fn send_ops(&mut self, mut before: impl FnMut(&Op)) -> Vec<String> {
         if !self.running
+            && self.opening == Opening::Done
             && let Some(prompt) = self.prompts.pop()
         {
             self.running = true;
@@ -126,6 +140,9 @@ impl Tab {
         }
         let mut prompts = Vec::new();
         for op in self.app.take_ops() {
+            if matches!(op, Op::NewSession) {
+                self.return_prompts();
+            }
             if let Op::AddHistory { text } = &op {
                 prompts.push(text.clone());
             }
@@ -134,6 +151,16 @@ impl Tab {
         }
         self.save_draft();
         prompts
+    }
+
+    /// Another session takes the place of the one that the prompts of the command line are for: the user sends them.
+    fn return_prompts(&mut self) {
+        let prompts = std::mem::take(&mut self.prompts).into_iter().rev();
+        let texts = prompts.map(|prompt| prompt.typed.unwrap_or(prompt.text));
+        let texts: Vec<String> = texts.collect();
+        if !texts.is_empty() {
+            self.app.edited(&texts.join("\n"));
+        }
     }
 
     /// The text in the editor may have changed.
@@ -220,6 +247,7 @@ impl Tab {
         match event {
             // Typed text moves to the session; an empty editor gets the session's draft.
             Event::SessionOpened { messages, .. } => {
+                self.opening = Opening::Opened;
                 self.draft = StoredDraft {
                     stale: true,
                     ..StoredDraft::default()
@@ -229,6 +257,10 @@ impl Tab {
                 for stored in messages {
                     self.hear(&stored.message);
                 }
+            }
+            Event::SessionElsewhere { .. } => self.opening = Opening::Asks,
+            Event::ModelSelected { .. } if self.opening == Opening::Opened => {
+                self.opening = Opening::Done;
             }
             // The editor may be cleared before the next save: that must be stored as well.
             Event::DraftFound { .. } => {

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::actions::{Command, command::Category};
-
 /// Keys that come right after the dialog has opened by itself do not answer it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Guard {
@@ -24,18 +22,6 @@ impl Guard {
             Self::Editor(time) | Self::Ignore(time) | Self::Answered { ready: time, .. } => time,
         }
     }
-}
-
-/// Whether a command has nothing to do with the question and works while it is open.
-pub(super) fn passes(command: Command) -> bool {
-    let is_of_tabs = command
-        .info()
-        .is_some_and(|info| info.category == Category::Tabs);
-    let is_of_conversation = matches!(
-        command,
-        Command::ToggleTools | Command::ToggleThinking | Command::Top | Command::Bottom
-    );
-    is_of_tabs || is_of_conversation || matches!(command, Command::Redraw | Command::Suspend)
 }
 
 /// Whether a text is only letters that answer a question.

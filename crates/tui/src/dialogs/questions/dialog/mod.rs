@@ -359,7 +359,7 @@ impl Component<Command, Action> for Dialog {
             }
             // The user opens it.
             Command::Answer => (self.guard, self.text_until) = (None, None),
-            _ if guard::passes(command) => cx.push(command),
+            _ if command.passes_questions() => cx.push(command),
             Command::PageUp | Command::PageDown | Command::LineUp | Command::LineDown => {
                 self.scroll_by(command, cx);
             }

@@ -1,0 +1,114 @@
+//! Branches of a stored session: forks in new git worktrees, and `osier rewind`.
+#![expect(clippy::disallowed_methods, reason = "git in a project of the test's own")]
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::process::RpcProcess;
+use super::{rpc, script};
+use crate::support::cli::{Home, lines_of};
+
+/// Runs git; returns what it prints.
+fn git(folder: &Path, words: &[&str]) -> String {
+    let run = Command::new("git")
+        .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
+        .args(words)
+        .current_dir(folder)
+        .output();
+    let output = run.unwrap();
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A session with two prompts, the second of which changes a file. Returns the start of its id.
+fn stored_session(home: &Home) -> String {
+    let mut wire = RpcProcess::start(rpc(home, &script()).args(["--permissions", "yolo"]));
+    for prompt in ["only talk", "zztool"] {
+        wire.call("prompt", json!({"message": prompt}));
+        wire.event("agent_settled");
+    }
+    wire.call("shut_down", json!({}));
+    wire.end();
+    let path = home.sessions().remove(0);
+    lines_of(&path)[0]["id"].as_str().unwrap()[..13].to_owned()
+}
+
+#[test]
+fn fork_in_a_worktree_without_its_model_leaves_nothing_and_belongs_to_the_worktree() {
+    if !osier_testing::skip::has(&["git"], "apt-get install git") {
+        return;
+    }
+    let home = Home::new();
+    stored_session(&home);
+    let work = home.work();
+    home.file(".gitignore", "model.json\n");
+    git(&work, &["init", "--quiet"]);
+    git(&work, &["add", ".gitignore"]);
+    git(&work, &["commit", "--quiet", "-m", "begin"]);
+    let mut wire = RpcProcess::start(rpc(&home, &script()).args(["-c"]));
+    let refused = wire.refused("fork_worktree", json!({}));
+    assert!(
+        refused.starts_with("no worktree was made: cannot read the script"),
+        "{refused}"
+    );
+    assert_eq!(git(&work, &["branch", "--list", "osier/*"]), "");
+    assert_eq!(git(&work, &["worktree", "list"]).lines().count(), 1);
+    home.file(".gitignore", "");
+    let forked = wire.call("fork_worktree", json!({}));
+    let cwd = forked["cwd"].as_str().unwrap();
+    wire.call("shut_down", json!({}));
+    wire.end();
+    let fork = home.sessions().into_iter().map(|path| lines_of(&path));
+    let fork = fork.map(|lines| lines[0].clone());
+    let fork: Vec<Value> = fork
+        .filter(|header| header["parentSession"].is_string())
+        .collect();
+    assert_eq!(fork.len(), 1);
+    // The path that `-c` and lists look for.
+    let expected = Path::new(cwd).canonicalize().unwrap();
+    assert_eq!(fork[0]["cwd"], json!(expected.to_str().unwrap()));
+}
+
+#[test]
+fn rewind_looks_before_it_moves() {
+    let home = Home::new();
+    let id = stored_session(&home);
+    let entries = || -> Vec<Value> {
+        let output = home.cli().args(["tree", &id, "--json"]).run();
+        let lines = output.stdout.lines();
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let current = || {
+        let entries = entries();
+        let current = entries.iter().find(|entry| entry["current"] == true);
+        current.unwrap()["id"].as_str().unwrap().to_owned()
+    };
+    let before = current();
+    let unknown = home.cli().args(["rewind", &id, "00000000"]).run();
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    let files = home
+        .cli()
+        .args(["rewind", &id, "00000000", "--files"])
+        .run();
+    assert_eq!(files.code, Some(2), "{files:?}");
+    assert!(files.stderr.contains("nothing was moved"), "{files:?}");
+    assert_eq!(current(), before);
+    // The scripted model of the session is not selected here: a warning, no failure.
+    let prompt = &entries()[2];
+    assert_eq!(prompt["text"], "zztool");
+    let prompt = prompt["id"].as_str().unwrap();
+    let moved = home.cli().args(["rewind", &id, prompt, "--files"]).run();
+    assert_eq!(
+        (moved.code, &*moved.stdout),
+        (
+            Some(0),
+            "continues before the prompt: zztool\nrestored 1 file\n"
+        ),
+        "{moved:?}"
+    );
+    assert!(!home.work().join("made.txt").exists());
+}
