@@ -1,11 +1,10 @@
 //! Requests about the tree that replace or change more than the tree: moves, forks and fans.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::BUSY;
 use super::run::Actor;
-use crate::agents::fan::{Fan, FanOutcome, LaneTarget, lane_models, lasting_worktree};
+use crate::agents::fan::{Fan, FanOutcome, LaneTarget, LastingWorktree, lane_models};
 use crate::choices::{BranchChoices, Origin};
 use crate::conversation::tree::{LeftBranch, Moved, Target, Then, TreeContext, TreeOutcome};
 use crate::cx::NO_SESSION;
@@ -160,19 +159,21 @@ impl Actor {
             entry_id => Target::Before(entry_id),
         };
         let name = format!("fork-{}", osier_base::ids::entry_id());
-        match lasting_worktree(&self.setup.cwd, &name).await {
-            Ok(cwd) => self.fork(target, true, Some(cwd)).await,
+        let fans = self.setup.folders.data.join("fans");
+        match LastingWorktree::new(&self.setup.cwd, &fans, &name).await {
+            Ok(worktree) => self.fork(target, true, Some(worktree)).await,
             Err(error) => self.notice(Severity::Error, error.to_string()),
         }
     }
 
-    /// Opens a copy of the branch up to `target`, or only stores it, in the directory `elsewhere`.
-    async fn fork(&mut self, target: Target, keep_open: bool, elsewhere: Option<PathBuf>) {
+    /// Opens a copy of the branch up to `target`, or only stores it, in the working directory of a `worktree`.
+    async fn fork(&mut self, target: Target, keep_open: bool, worktree: Option<LastingWorktree>) {
         let Some(session) = &self.session else { return };
         if session.store.path().is_none() {
             let text = "this session is not stored: it cannot be copied";
             return self.notice(Severity::Warning, text);
         }
+        let elsewhere = worktree.as_ref().map(|worktree| worktree.cwd.clone());
         let cwd = elsewhere.clone().unwrap_or_else(|| self.setup.cwd.clone());
         let store = session.store.clone();
         let setup = self.setup.clone();
@@ -215,6 +216,12 @@ impl Actor {
             Ok((path, id, store.id().to_owned(), prompt))
         });
         let copied = copied.await.unwrap_or_else(|error| Err(error.to_string()));
+        if copied.is_ok()
+            && let Some(worktree) = worktree
+            && let Err(error) = worktree.keep().await
+        {
+            self.notice(Severity::Warning, error.to_string());
+        }
         match copied {
             Err(message) => self.notice(Severity::Error, message),
             Ok((_, session @ Some(_), parent_session, prompt)) if stays => {

@@ -9,7 +9,7 @@ mod run;
 mod stamps;
 
 pub(crate) use apply::{ApplyError, Applying, LanePlan, changes, plan};
-pub(crate) use copy::{Copy, lasting_worktree};
+pub(crate) use copy::{Copy, LastingWorktree};
 pub(crate) use lane::{Lane, LaneNews, LaneParts};
 pub(crate) use run::{Fan, FanOutcome, FanState, LaneTarget, lane_models};
 pub(crate) use stamps::Stamps;

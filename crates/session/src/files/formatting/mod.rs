@@ -23,6 +23,8 @@ use crate::files::code::CodeIntelligence;
 const FILE_LIMIT: u64 = 1024 * 1024;
 /// Bytes of a formatted text.
 const OUTPUT_LIMIT: usize = 4 * 1024 * 1024;
+/// Bytes that a formatter may allocate.
+const MEMORY: u64 = 4 << 30;
 /// Time for a formatter.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Files that are formatted in one turn.
@@ -156,6 +158,7 @@ impl Formatting {
     async fn run(&self, found: &Found, text: &str) -> Option<String> {
         let invocation = Invocation {
             cwd: Some(found.folder.clone()),
+            memory: Some(MEMORY),
             ..Invocation::new(&found.program, found.arguments.clone())
         };
         let invocation = self.code.confined().confine(invocation).await.ok()?;
