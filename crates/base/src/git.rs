@@ -17,7 +17,7 @@ const CONFIG_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum bytes that git allocates: it reads some files of a repository completely, however large.
 const MEMORY: u64 = 2 << 30;
 
-/// The files of a repository that git reads without asking whether they are regular.
+/// The files of a repository that git reads completely, without checking whether they are regular.
 const FILES: [&str; 13] = [
     "HEAD",
     "commondir",
@@ -33,6 +33,9 @@ const FILES: [&str; 13] = [
     "packed-refs",
     "shallow",
 ];
+
+/// Files among these that are as large as the repository.
+const LARGE: [&str; 3] = ["index", "packed-refs", "shallow"];
 
 /// Settings that are always overridden.
 const NEUTRAL: [(&str, &str); 10] = [
@@ -179,7 +182,14 @@ fn files_of_user() -> impl Iterator<Item = PathBuf> {
 /// Fails if git would wait for one of the files, or read it without end.
 fn check_files(files: impl Iterator<Item = PathBuf>) -> Result<(), GitError> {
     for path in files {
-        if let Err(error @ ReadError::NotRegular) = regular_file::open(&path) {
+        let is_large = LARGE.iter().any(|name| path.ends_with(name));
+        let limit = if is_large {
+            u64::MAX
+        } else {
+            regular_file::SMALL
+        };
+        let checked = regular_file::check(&path, limit);
+        if let Err(error @ (ReadError::NotRegular | ReadError::TooLarge { .. })) = checked {
             let message = format!("`{}` {error}", path.display());
             return Err(GitError::Config { message });
         }
@@ -246,6 +256,13 @@ mod tests {
             let path = place.path().canonicalize().unwrap().join(".git").join(name);
             let expected = format!("`{}` is not a regular file", path.display());
             assert_eq!(error, expected);
+            std::fs::remove_file(&path).unwrap();
+            let file = std::fs::File::create(&path).unwrap();
+            file.set_len(1 << 30).unwrap();
+            let opened = Git::open(place.path()).await;
+            let is_too_large =
+                opened.is_err_and(|error| error.to_string().contains("has more than"));
+            assert_eq!(is_too_large, !LARGE.contains(&name), "{name}");
             std::fs::remove_dir_all(&git).unwrap();
         }
     }

@@ -90,6 +90,14 @@ fn read_open(file: File, limit: u64) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
+/// Whether a program that reads the complete file neither waits nor reads more than `limit` bytes.
+pub fn check(path: &Path, limit: u64) -> Result<(), ReadError> {
+    if open(path)?.metadata()?.len() > limit {
+        return Err(ReadError::TooLarge { limit });
+    }
+    Ok(())
+}
+
 /// The complete file at `path`, whose last name must be no link: a file of a project whose kind was checked before.
 pub fn read_last(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
     let file = without_links::open_last(path)?;
@@ -105,22 +113,23 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String, ReadError> {
 }
 
 /// The complete file that the user names in a command line, which may be a pipe: `<(…)` of the shell.
-pub fn read_named(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+pub fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?);
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let kind = file.metadata()?.file_type();
-    if kind.is_file() {
+    let read = if kind.is_file() {
         read_open(file, limit)
     } else if kind.is_fifo() {
         read_pipe(&file, limit)
     } else {
         Err(ReadError::NotRegular)
-    }
+    };
+    Ok(read?)
 }
 
 /// Like [`read_named`], as text.
-pub fn read_named_text(path: &Path, limit: u64) -> Result<String, ReadError> {
-    String::from_utf8(read_named(path, limit)?).map_err(|_| ReadError::NotText)
+pub fn read_named_text(path: &Path, limit: u64) -> io::Result<String> {
+    String::from_utf8(read_named(path, limit)?).map_err(|_| ReadError::NotText.into())
 }
 
 /// Waits for a program that has opened the pipe for writing, however long, and a short time for one to do so.
@@ -368,7 +377,8 @@ mod tests {
         let path = place.path().join("pipe");
         let kind = rustix::fs::FileType::Fifo;
         rustix::fs::mknodat(rustix::fs::CWD, &path, kind, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        assert_eq!(read_named(&path, 9), Err(ReadError::NoWriter));
+        let failure = |path: &Path| read_named(path, 9).unwrap_err().to_string();
+        assert_eq!(failure(&path), "is a pipe that no program writes to");
         assert!(open_named_append(&path).is_err());
         let written = |text: &'static str, limit| {
             let (reader, writer) = io::pipe().unwrap();
@@ -376,18 +386,17 @@ mod tests {
             let thread = std::thread::spawn(move || (&writer).write_all(text.as_bytes()));
             let read = read_named_text(&named, limit);
             thread.join().unwrap().unwrap();
-            read
+            read.unwrap_or_else(|error| error.to_string())
         };
-        assert_eq!(written("text", 4).as_deref(), Ok("text"));
-        assert_eq!(written("text", 3), Err(ReadError::TooLarge { limit: 3 }));
-        let zero = read_named(Path::new("/dev/zero"), 9);
-        assert_eq!(zero, Err(ReadError::NotRegular));
+        assert_eq!(written("text", 4), "text");
+        assert_eq!(written("text", 3), "has more than 3 bytes");
+        assert_eq!(failure(Path::new("/dev/zero")), "is not a regular file");
         let file = place.path().join("file");
         open_named_append(&file)
             .unwrap()
             .write_all(b"line")
             .unwrap();
-        assert_eq!(read_named(&file, 4).as_deref(), Ok(&b"line"[..]));
+        assert_eq!(read_named(&file, 4).unwrap(), b"line");
     }
 
     #[test]

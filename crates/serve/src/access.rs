@@ -15,7 +15,7 @@ use super::rate_limit::{RateLimit, RateLimiter};
 use osier_base::atomic_file;
 use osier_base::atomic_file::Options;
 use osier_base::hex::hex;
-use osier_base::regular_file::{self, ReadError};
+use osier_base::regular_file;
 use osier_base::secrets::add_known;
 #[cfg(feature = "proxy")]
 use osier_proxy::{LlmProxy, User};
@@ -262,7 +262,7 @@ pub fn read_token(path: &Path) -> Result<String, String> {
             add_known([token.to_owned()]);
             Ok(token.to_owned())
         }
-        Err(ReadError::Missing) => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let token = make_token().map_err(|error| failed(&error))?;
             let text = format!("{token}\n");
             let written = atomic_file::write_with(path, text.as_bytes(), Options::PRIVATE);

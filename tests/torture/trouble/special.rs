@@ -85,7 +85,7 @@ pub(super) fn special_files(trial: &mut Trial) -> Result<(), String> {
         let models = fs::read(home.join("models.json")).map_err(failed)?;
         for (kind, make) in KINDS {
             project(&work).map_err(failed)?;
-            // The file of the test before is restored afterwards.
+            // The file that is there is restored afterwards.
             let _ = fs::rename(&place, &aside);
             if let Some(folder) = place.parent() {
                 fs::create_dir_all(folder).map_err(failed)?;
