@@ -1,7 +1,7 @@
 //! The resolved configuration of a run: command line, settings, environment and working directory.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use osier_agent::Subscription;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::process;
-use osier_base::regular_file::read_text;
+use osier_base::regular_file::{self, read_text};
 use osier_base::terminal_output;
 use osier_session::{SessionChoice, SessionSetup, check_safety, find_session};
 
@@ -225,7 +225,7 @@ impl RunConfig {
         let Some(path) = self.args.run.accounting.as_deref() else {
             return Ok(None);
         };
-        let file = OpenOptions::new().append(true).create(true).open(path);
+        let file = regular_file::open_named_append(path);
         file.map(Some).map_err(|error| {
             format!(
                 "cannot write the file of `--accounting {}`: {error}",

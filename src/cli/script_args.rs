@@ -5,6 +5,7 @@ use std::path::Path;
 use super::args::{Args, InputFormat, RunArgs, ScriptArgs};
 use super::input;
 use crate::modes::schema::AnswerSchema;
+use osier_base::regular_file;
 use osier_mcp::{Launch, ProgramLink, ServerConfig};
 use osier_peers::formats::{self, Initialize};
 use osier_peers::settings::{MappedRule, map_rule};
@@ -43,9 +44,10 @@ impl ScriptArgs {
     pub(super) fn schema(&self) -> Result<Option<AnswerSchema>, String> {
         let (name, text) = match (&self.output_schema, &self.json_schema) {
             (Some(path), _) => {
-                let text = std::fs::read_to_string(path).map_err(|error| {
-                    format!("cannot read `--output-schema {}`: {error}", path.display())
-                })?;
+                let text =
+                    regular_file::read_named_text(path, regular_file::NAMED).map_err(|error| {
+                        format!("cannot read `--output-schema {}`: {error}", path.display())
+                    })?;
                 ("--output-schema", text)
             }
             (None, Some(text)) => ("--json-schema", text.clone()),
@@ -70,12 +72,13 @@ impl ScriptArgs {
             setup.directories.push(path);
         }
         if let Some(path) = &self.system_prompt_file {
-            let text = std::fs::read_to_string(cwd.join(path)).map_err(|error| {
-                format!(
-                    "cannot read `--system-prompt-file {}`: {error}",
-                    path.display()
-                )
-            })?;
+            let text = regular_file::read_named_text(&cwd.join(path), regular_file::NAMED)
+                .map_err(|error| {
+                    format!(
+                        "cannot read `--system-prompt-file {}`: {error}",
+                        path.display()
+                    )
+                })?;
             setup.system_prompt = Some(text);
         }
         let settings = &mut setup.settings;

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::time::Duration;
 
 use super::args::{ServeArgs, ServeCommand};
 use super::exit::Exit;
@@ -80,7 +79,6 @@ fn options(args: &ServeArgs, setup: &SessionSetup) -> Result<Options, String> {
     };
     let token_file = args.token_file.clone();
     let token_file = token_file.unwrap_or_else(|| super::attach::token_file(&setup.folders));
-    let minutes = args.unload_after;
     Ok(Options {
         listen,
         token: read_token(&token_file)?,
@@ -88,7 +86,7 @@ fn options(args: &ServeArgs, setup: &SessionSetup) -> Result<Options, String> {
         client_header: args.client_header.clone(),
         #[cfg(feature = "proxy")]
         proxy: args.proxy.then(|| llm_proxy::open(setup)).transpose()?,
-        unload_after: (minutes > 0).then(|| Duration::from_mins(minutes)),
+        unload_after: Some(args.unload_after).filter(|after| !after.is_zero()),
     })
 }
 

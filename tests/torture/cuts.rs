@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use osier_protocol::Op;
 use osier_rpc::remote::{AttachOptions, Target, Token, attach};
@@ -27,8 +27,9 @@ const STEP: usize = 6;
 const LENGTH: usize = 40_000;
 /// Bytes of a prompt that takes longer than a connection may be silent, and its bytes in a second.
 const SLOW: (usize, usize) = (100_000, 8_000);
-/// The server unloads a session that is idle for a minute.
-const UNLOADED: Duration = Duration::from_secs(75);
+/// The minutes after which a server unloads an idle session: that of each cut, and one that only unloads at leisure.
+const UNLOAD_SOON: &str = "0.01";
+const UNLOAD_LATER: &str = "1";
 /// A connection with more messages never ends.
 const MOST: usize = 500;
 
@@ -37,7 +38,6 @@ const MOST: usize = 500;
 enum Then {
     Continue,
     Restart,
-    /// It does so after a minute: only by hand.
     Unload,
 }
 
@@ -46,6 +46,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
     let model = Arc::new(ModelServer::start()?);
     let program = options.program().to_owned();
     let step = if options.is_short() { STEP } else { 1 };
+    let end = options.end();
     let mut threads = Vec::new();
     for (name, then) in [
         ("continue", Some(Then::Continue)),
@@ -53,9 +54,6 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
         ("unload", Some(Then::Unload)),
         ("slow", None),
     ] {
-        if options.is_short() && then == Some(Then::Unload) {
-            continue;
-        }
         let home = Home::new(folder.path.join(name), &model.models_json(), "")?;
         let program = program.clone();
         threads.push(thread::spawn(move || {
@@ -63,9 +61,14 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
                 .enable_all()
                 .build()?;
             let _entered = runtime.enter();
-            let server = Arc::new(Mutex::new(Server::start(home, program)?));
+            let unload_after = match then {
+                Some(Then::Unload) => UNLOAD_SOON,
+                _ => UNLOAD_LATER,
+            };
+            let server = Server::start(home, program, unload_after)?;
+            let server = Arc::new(Mutex::new(server));
             let report = match then {
-                Some(then) => cuts(name, &server, then, step),
+                Some(then) => cuts(name, &server, then, step, end),
                 None => slow(&server),
             };
             // The threads of the relays keep it until the end of the program.
@@ -84,10 +87,23 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
 }
 
 /// Cuts connections at one message after the other, until the client has sent everything before the cut.
-fn cuts(name: &str, server: &Arc<Mutex<Server>>, then: Then, step: usize) -> io::Result<Report> {
+fn cuts(
+    name: &str,
+    server: &Arc<Mutex<Server>>,
+    then: Then,
+    step: usize,
+    end: Option<Instant>,
+) -> io::Result<Report> {
     let mut report = Report::default();
     let mut cut = 1;
+    let begun = Instant::now();
     loop {
+        if end.is_some_and(|end| Instant::now() >= end) {
+            report
+                .notes
+                .push(format!("{name}: no time for cuts from {cut} on"));
+            break;
+        }
         let relay = Relay::start(server, cut, then)?;
         if let Err(failure) = prompts(server, &relay, LENGTH) {
             report
@@ -105,6 +121,11 @@ fn cuts(name: &str, server: &Arc<Mutex<Server>>, then: Then, step: usize) -> io:
             .failures
             .push(format!("{name}: only {} cuts", report.tried));
     }
+    let (tried, failed) = (report.tried, report.failures.len());
+    let seconds = begun.elapsed().as_secs_f64();
+    report.notes.push(format!(
+        "{name}: {tried} cuts, {failed} failed, {seconds:.0} s"
+    ));
     Ok(report)
 }
 
@@ -175,6 +196,7 @@ fn prompts(server: &Arc<Mutex<Server>>, relay: &Relay, length: usize) -> Result<
 struct Server {
     home: Home,
     program: PathBuf,
+    unload_after: &'static str,
     child: Child,
     /// Open as long as the server runs.
     _output: Option<BufReader<ChildStdout>>,
@@ -183,11 +205,11 @@ struct Server {
 }
 
 impl Server {
-    fn start(home: Home, program: PathBuf) -> io::Result<Self> {
+    fn start(home: Home, program: PathBuf, unload_after: &'static str) -> io::Result<Self> {
         let mut command = home.command(&program);
         let model = "openai-chat-completions/m";
         command.args(["serve", "--listen", "127.0.0.1:0", "--model", model]);
-        command.args(["--unload-after", "1"]);
+        command.args(["--unload-after", unload_after]);
         let mut child = command.stderr(Stdio::null()).spawn()?;
         let mut line = String::new();
         let mut output = child.stdout.take().map(BufReader::new);
@@ -202,6 +224,7 @@ impl Server {
         Ok(Self {
             home,
             program,
+            unload_after,
             child,
             _output: output,
             address,
@@ -212,8 +235,21 @@ impl Server {
     fn restart(&mut self) -> io::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
-        *self = Self::start(self.home.clone(), self.program.clone())?;
+        *self = Self::start(self.home.clone(), self.program.clone(), self.unload_after)?;
         Ok(())
+    }
+
+    /// Waits until no session is in memory.
+    fn unloaded(&self) -> io::Result<()> {
+        let is_empty = || {
+            let sessions = self.request("GET", "/api/sessions", &json!({}));
+            sessions.is_ok_and(|all| all["open"].as_array().is_some_and(Vec::is_empty))
+        };
+        if until(PATIENCE, is_empty) {
+            Ok(())
+        } else {
+            Err(io::Error::other("a session stays in memory"))
+        }
     }
 
     /// Opens a session with a prompt, so that it has a file. Returns its id.
@@ -318,16 +354,15 @@ impl Relay {
                         } else {
                             0
                         };
-                        let at_cut = || {
+                        let at_cut = |close: &dyn Fn()| {
                             // The client cannot return before.
                             let mut server = locked(&server);
+                            // A session with a client is not unloaded.
+                            close();
                             let _ = match then {
                                 Then::Continue => Ok(()),
                                 Then::Restart => server.restart(),
-                                Then::Unload => {
-                                    thread::sleep(UNLOADED);
-                                    Ok(())
-                                }
+                                Then::Unload => server.unloaded(),
                             };
                         };
                         pass(from, to, &passed, cut, pace, at_cut);
@@ -346,12 +381,12 @@ fn pass(
     passed: &AtomicUsize,
     cut: usize,
     pace: usize,
-    at_cut: impl Fn(),
+    at_cut: impl Fn(&dyn Fn()),
 ) {
     let mut buffer = vec![0; if pace == 0 { 16 * 1024 } else { 1024 }];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
         if passed.fetch_add(1, Ordering::SeqCst) + 1 == cut {
-            at_cut();
+            at_cut(&|| close(&from, &to));
             break;
         }
         if pace > 0 {
@@ -364,6 +399,10 @@ fn pass(
             break;
         }
     }
+    close(&from, &to);
+}
+
+fn close(from: &TcpStream, to: &TcpStream) {
     for socket in [from, to] {
         let _ = socket.shutdown(Shutdown::Both);
     }

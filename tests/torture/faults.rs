@@ -80,6 +80,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
                 random: Random::new(options.seed),
                 number: number as u64 * 10,
                 first: number as u64 * 10,
+                forks: Vec::new(),
             };
             let (was_injected, problems) = one(&mut victim, calls, fault, place);
             if !was_injected {

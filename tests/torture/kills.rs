@@ -38,6 +38,8 @@ pub(crate) struct Victim {
     /// The number of the next prompt; all since `first` were sent in this home.
     pub(crate) number: u64,
     pub(crate) first: u64,
+    /// The directories of the forks that osier has acknowledged.
+    pub(crate) forks: Vec<String>,
 }
 
 impl Victim {
@@ -113,6 +115,7 @@ fn work(shared: &Shared, worker: usize) -> io::Result<Report> {
             random: Random::new((shared.seed * 10 + worker as u64) * 1_000 + round),
             number: first,
             first,
+            forks: Vec::new(),
         };
         let failures = total.failures.len();
         for turn in 0..PER_HOME {

@@ -289,6 +289,7 @@ impl Cases<'_> {
             random: Random::new(self.options.seed),
             number: self.number * 10,
             first: self.number * 10,
+            forks: Vec::new(),
         };
         let problems = work(&mut victim);
         self.report.tried += 1;

@@ -9,6 +9,7 @@ mod screens;
 mod servers;
 mod several;
 mod small_model;
+mod special;
 
 use std::fs;
 use std::io;
@@ -45,6 +46,7 @@ const CASES: &[(&str, bool, Case)] = &[
     ("moves during a run", true, answers::moves),
     ("two osiers", true, several::two_osiers),
     ("odd files", false, files::odd_files),
+    ("special files", false, special::special_files),
     ("watches", false, files::watches),
     ("subagents", false, several::subagents),
     ("ten sessions", false, screens::ten_sessions),

@@ -9,7 +9,7 @@ mod in_place;
 mod replaced_file;
 
 use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ use crate::fault;
 use crate::file_exchange;
 use crate::pending_file::{PendingFile, rename_new};
 use crate::private;
-use crate::without_links;
+use crate::{regular_file, without_links};
 
 /// Maximum number of symbolic links to follow, as in Linux.
 const MAX_LINKS: usize = 40;
@@ -327,6 +327,9 @@ fn exchange(
     Err(changed())
 }
 
+/// Maximum bytes of a file whose content is compared.
+const COMPARED: u64 = 256 << 20;
+
 /// A file at a moment.
 #[derive(PartialEq, Eq)]
 struct State {
@@ -339,11 +342,7 @@ impl State {
     /// The file at `path`, which is not followed if it is a link.
     fn of(path: &Path) -> Option<Self> {
         let id = id(&fs::symlink_metadata(path).ok()?);
-        let read = |mut file: File| {
-            let mut content = Vec::new();
-            file.read_to_end(&mut content).ok().map(|_| content)
-        };
-        let content = without_links::open_last(path).ok().and_then(read);
+        let content = regular_file::read_last(path, COMPARED).ok();
         Some(Self { id, content })
     }
 }

@@ -7,11 +7,35 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::process::{Invocation, QuietError, QuietOutput, run_bounded};
+use crate::regular_file::{self, ReadError};
 
 /// Time to list the configuration.
 const CONFIG_TIME: Duration = Duration::from_secs(10);
 /// Maximum bytes of that list.
 const CONFIG_BYTES: usize = 4 * 1024 * 1024;
+
+/// Maximum bytes that git allocates: it reads some files of a repository completely, however large.
+const MEMORY: u64 = 2 << 30;
+
+/// The files of a repository that git reads completely, without checking whether they are regular.
+const FILES: [&str; 13] = [
+    "HEAD",
+    "commondir",
+    "config",
+    "config.worktree",
+    "gitdir",
+    "index",
+    "info/attributes",
+    "info/exclude",
+    "info/grafts",
+    "info/sparse-checkout",
+    "objects/info/alternates",
+    "packed-refs",
+    "shallow",
+];
+
+/// Files among these that are as large as the repository.
+const LARGE: [&str; 3] = ["index", "packed-refs", "shallow"];
 
 /// Settings that are always overridden.
 const NEUTRAL: [(&str, &str); 10] = [
@@ -83,6 +107,8 @@ impl Git {
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let root = folder.ancestors().find(|above| above.join(".git").exists());
         let root = root.ok_or(GitError::NoRepository)?.to_owned();
+        let own = FILES.map(|name| root.join(".git").join(name));
+        check_files(own.into_iter().chain(files_of_user()))?;
         let overrides = NEUTRAL.map(|(name, value)| format!("{name}={value}"));
         let mut git = Self {
             folder,
@@ -130,10 +156,45 @@ impl Git {
         let invocation = Invocation {
             cwd: Some(self.folder.clone()),
             env,
+            memory: Some(MEMORY),
             ..Invocation::new("git", words)
         };
         run_bounded(&invocation, input, limit, timeout).await
     }
+}
+
+/// The settings of the user for all repositories.
+fn files_of_user() -> impl Iterator<Item = PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let home = variable("HOME");
+    let config =
+        variable("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
+    [
+        variable("GIT_CONFIG_GLOBAL"),
+        home.map(|home| home.join(".gitconfig")),
+        config.map(|config| config.join("git/config")),
+    ]
+    .into_iter()
+    .flatten()
+    .filter(|path| path != Path::new("/dev/null"))
+}
+
+/// Fails if git would wait for one of the files, or read it without end.
+fn check_files(files: impl Iterator<Item = PathBuf>) -> Result<(), GitError> {
+    for path in files {
+        let is_large = LARGE.iter().any(|name| path.ends_with(name));
+        let limit = if is_large {
+            u64::MAX
+        } else {
+            regular_file::SMALL
+        };
+        let checked = regular_file::check(&path, limit);
+        if let Err(error @ (ReadError::NotRegular | ReadError::TooLarge { .. })) = checked {
+            let message = format!("`{}` {error}", path.display());
+            return Err(GitError::Config { message });
+        }
+    }
+    Ok(())
 }
 
 /// The override of a setting that names a program.
@@ -182,6 +243,29 @@ pub fn first_line(stderr: &[u8]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn special_file_in_a_repository_is_an_error_before_git_starts() {
+        let place = tempfile::tempdir().unwrap();
+        let git = place.path().join(".git");
+        for name in FILES {
+            let path = git.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+            let error = Git::open(place.path()).await.unwrap_err().to_string();
+            let path = place.path().canonicalize().unwrap().join(".git").join(name);
+            let expected = format!("`{}` is not a regular file", path.display());
+            assert_eq!(error, expected);
+            std::fs::remove_file(&path).unwrap();
+            let file = std::fs::File::create(&path).unwrap();
+            file.set_len(1 << 30).unwrap();
+            let opened = Git::open(place.path()).await;
+            let is_too_large =
+                opened.is_err_and(|error| error.to_string().contains("has more than"));
+            assert_eq!(is_too_large, !LARGE.contains(&name), "{name}");
+            std::fs::remove_dir_all(&git).unwrap();
+        }
+    }
 
     #[test]
     fn settings_that_name_programs_are_overridden() {

@@ -108,6 +108,8 @@ pub struct Invocation {
     pub has_keys: bool,
     /// Whether the program can ask the user, in a window of its own: the ssh that connects osier.
     pub may_ask: bool,
+    /// The bytes that the program may allocate, if it is run for its output.
+    pub memory: Option<u64>,
 }
 
 impl Invocation {

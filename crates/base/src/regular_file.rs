@@ -4,15 +4,26 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags};
+
+use crate::without_links;
 
 /// Folders of the kernel: their files are regular but show the state of processes and devices.
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// Bytes of a small file at most: settings, keys, a list.
 pub const SMALL: u64 = 16 * 1024 * 1024;
+
+/// Bytes of a file that the user names in a command line at most.
+pub const NAMED: u64 = 64 * 1024 * 1024;
+
+/// Time for a program to open a named pipe for writing.
+const WRITER: Duration = Duration::from_secs(2);
 
 /// A folder in memory, with files of users.
 const MEMORY: &str = "/dev/shm";
@@ -27,6 +38,8 @@ pub enum ReadError {
     BrokenLink { link: PathBuf },
     #[error("is not a regular file")]
     NotRegular,
+    #[error("is a pipe that no program writes to")]
+    NoWriter,
     #[error("is not a folder")]
     NotFolder,
     #[error("has more than {limit} bytes")]
@@ -61,7 +74,10 @@ impl From<ReadError> for io::Error {
 
 /// The complete file.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
-    let file = open(path)?;
+    read_open(open(path)?, limit)
+}
+
+fn read_open(file: File, limit: u64) -> Result<Vec<u8>, ReadError> {
     if file.metadata()?.len() > limit {
         return Err(ReadError::TooLarge { limit });
     }
@@ -74,9 +90,84 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
+/// Whether a program that reads the complete file neither waits nor reads more than `limit` bytes.
+pub fn check(path: &Path, limit: u64) -> Result<(), ReadError> {
+    if open(path)?.metadata()?.len() > limit {
+        return Err(ReadError::TooLarge { limit });
+    }
+    Ok(())
+}
+
+/// The complete file at `path`, whose last name must be no link: a file of a project whose kind was checked before.
+pub fn read_last(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let file = without_links::open_last(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(ReadError::NotRegular);
+    }
+    read_open(file, limit)
+}
+
 /// The complete file as text.
 pub fn read_text(path: &Path, limit: u64) -> Result<String, ReadError> {
     String::from_utf8(read(path, limit)?).map_err(|_| ReadError::NotText)
+}
+
+/// The complete file that the user names in a command line, which may be a pipe: `<(…)` of the shell.
+pub fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let kind = file.metadata()?.file_type();
+    let read = if kind.is_file() {
+        read_open(file, limit)
+    } else if kind.is_fifo() {
+        read_pipe(&file, limit)
+    } else {
+        Err(ReadError::NotRegular)
+    };
+    Ok(read?)
+}
+
+/// Like [`read_named`], as text.
+pub fn read_named_text(path: &Path, limit: u64) -> io::Result<String> {
+    String::from_utf8(read_named(path, limit)?).map_err(|_| ReadError::NotText.into())
+}
+
+/// Waits for a program that has opened the pipe for writing, however long, and a short time for one to do so.
+fn read_pipe(mut file: &File, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let begun = Instant::now();
+    let mut has_writer = false;
+    let (mut bytes, mut block) = (Vec::new(), [0; 4096]);
+    loop {
+        match file.read(&mut block) {
+            Ok(0) if has_writer => return Ok(bytes),
+            Ok(0) if begun.elapsed() > WRITER => return Err(ReadError::NoWriter),
+            Ok(0) => std::thread::sleep(WRITER / 100),
+            Ok(length) => {
+                has_writer = true;
+                bytes.extend_from_slice(&block[..length]);
+                if bytes.len() as u64 > limit {
+                    return Err(ReadError::TooLarge { limit });
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                has_writer = true;
+                let wait = PollFd::new(file, PollFlags::IN);
+                let _ = poll(&mut [wait], None);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Opens a file that the user names in a command line for writing at its end; it may be a pipe that a program reads.
+pub fn open_named_append(path: &Path) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK;
+    let mode = Mode::from_raw_mode(0o666);
+    let file = rustix::fs::open(path, flags | OFlags::CLOEXEC | OFlags::NOCTTY, mode)?;
+    let flags = rustix::fs::fcntl_getfl(&file)?;
+    rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+    Ok(File::from(file))
 }
 
 /// The first bytes of the file and its size.
@@ -137,6 +228,18 @@ pub fn open(path: &Path) -> Result<File, ReadError> {
     }
 }
 
+/// Whether SQLite can open the database at `path` without waiting: its files are regular, or missing.
+pub fn is_database(path: &Path) -> bool {
+    ["", "-journal", "-wal", "-shm"].iter().all(|ending| {
+        let mut file = path.as_os_str().to_owned();
+        file.push(ending);
+        fs::metadata(file).map_or_else(
+            |error| error.kind() == io::ErrorKind::NotFound,
+            |metadata| metadata.is_file(),
+        )
+    })
+}
+
 /// Opens a regular file in a folder of osier's own for reading, with fewer checks than [`open`]: others cannot write there.
 pub fn open_plain(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -168,8 +271,27 @@ pub fn open_own(path: &Path, mode: Option<u32>) -> Result<File, ReadError> {
     }
 }
 
+/// Opens a file of osier's own to read it and to write at its end; `mode` creates it. It may be a link to a regular file.
+pub fn open_append(path: &Path, mode: u32) -> io::Result<File> {
+    // Opening a device can have effects, so the kind is checked before and after.
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(ReadError::NotRegular.into());
+    }
+    let mut flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
+    flags |= OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let mode = Mode::from_raw_mode(mode as _);
+    let file = File::from(rustix::fs::open(path, flags, mode)?);
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(ReadError::NotRegular.into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::os::fd::AsRawFd as _;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -222,8 +344,59 @@ mod tests {
             open_own(&path("none"), None).unwrap_err(),
             ReadError::Missing
         );
+        for name in ["fifo", "zero", "."] {
+            let error = open_append(&path(name), 0o600).unwrap_err();
+            assert_eq!(error.to_string(), "is not a regular file", "{name}");
+            let error = read_last(&path(name), 4).unwrap_err();
+            assert!(
+                matches!(error, ReadError::NotRegular | ReadError::Io { .. }),
+                "{name}"
+            );
+        }
+        for (name, expected) in [("text", true), ("missing", true), ("fifo", false)] {
+            assert_eq!(is_database(&path(name)), expected, "{name}");
+        }
+        symlink("fifo", path("text-wal")).unwrap();
+        assert!(!is_database(&path("text")));
+        open_append(&path("link"), 0o600)
+            .unwrap()
+            .write_all(b"5")
+            .unwrap();
+        assert_eq!(read_last(&path("text"), 5), Ok(b"four5".to_vec()));
+        assert_eq!(
+            read_last(&path("text"), 4),
+            Err(ReadError::TooLarge { limit: 4 })
+        );
         open_own(&path("none"), Some(0o600)).unwrap();
         assert_eq!(read_text(&path("none"), 4).as_deref(), Ok(""));
+    }
+
+    #[test]
+    fn file_of_the_command_line_may_be_a_pipe_that_a_program_writes() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("pipe");
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let failure = |path: &Path| read_named(path, 9).unwrap_err().to_string();
+        assert_eq!(failure(&path), "is a pipe that no program writes to");
+        assert!(open_named_append(&path).is_err());
+        let written = |text: &'static str, limit| {
+            let (reader, writer) = io::pipe().unwrap();
+            let named = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+            let thread = std::thread::spawn(move || (&writer).write_all(text.as_bytes()));
+            let read = read_named_text(&named, limit);
+            thread.join().unwrap().unwrap();
+            read.unwrap_or_else(|error| error.to_string())
+        };
+        assert_eq!(written("text", 4), "text");
+        assert_eq!(written("text", 3), "has more than 3 bytes");
+        assert_eq!(failure(Path::new("/dev/zero")), "is not a regular file");
+        let file = place.path().join("file");
+        open_named_append(&file)
+            .unwrap()
+            .write_all(b"line")
+            .unwrap();
+        assert_eq!(read_named(&file, 4).unwrap(), b"line");
     }
 
     #[test]

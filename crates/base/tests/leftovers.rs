@@ -229,6 +229,72 @@ fn registration_that_git_did_not_complete_is_removed_and_those_of_the_user_stay(
 }
 
 #[test]
+fn worktree_of_a_fork_that_was_not_completed_is_removed_and_a_complete_one_stays() {
+    const NAME: &str = "repo-fork-0123abcd";
+    /// The files in the worktree, and those in its registration.
+    type Files = (
+        Option<&'static [&'static str]>,
+        Option<&'static [&'static str]>,
+    );
+    let rows: [(&str, Files, bool); 6] = [
+        ("nothing yet", (None, None), false),
+        ("a registration", (None, Some(&["locked"])), false),
+        ("a folder", (Some(&[]), Some(&["locked"])), false),
+        (
+            "files",
+            (Some(&[".git", "a"]), Some(&["gitdir", "HEAD"])),
+            false,
+        ),
+        (
+            "a branch",
+            (Some(&[".git", "a"]), Some(&["gitdir", "branch"])),
+            true,
+        ),
+        (
+            "a folder of the user",
+            (Some(&["a"]), Some(&["gitdir", "HEAD"])),
+            true,
+        ),
+    ];
+    for (case, (worktree, registration), stays) in rows {
+        let machine = Machine::new();
+        let folder = machine.folder("data/fans/fan-0123456789ab", "file");
+        let place = machine.at(NAME);
+        // Git replaces characters that a reference cannot have.
+        let registered = machine.at(&format!("repo/.git/worktrees/my-{NAME}"));
+        fs::create_dir_all(machine.at("repo/.git/worktrees/topic")).unwrap();
+        worktree::will_register_outside(&folder, &place, &machine.at("repo/.git")).unwrap();
+        for (at, files) in [(&place, worktree), (&registered, registration)] {
+            let Some(files) = files else { continue };
+            fs::create_dir(at).unwrap();
+            for file in files {
+                let (file, text) = match *file {
+                    ".git" => (".git", format!("gitdir: {}\n", registered.display())),
+                    "gitdir" => ("gitdir", format!("{}\n", place.join(".git").display())),
+                    "branch" => ("HEAD", "ref: refs/heads/topic\n".to_owned()),
+                    other => (other, "text".to_owned()),
+                };
+                fs::write(at.join(file), text).unwrap();
+            }
+        }
+        assert_eq!(machine.sweep(SOON), (1, 0), "{case}");
+        assert_eq!(
+            (place.exists(), registered.exists()),
+            (stays, stays),
+            "{case}"
+        );
+        assert!(machine.at("repo/.git/worktrees/topic").exists(), "{case}");
+    }
+    let machine = Machine::new();
+    let folder = machine.folder("data/fans/fan-0123456789ab", "file");
+    let place = machine.folder(NAME, ".git");
+    worktree::will_register_outside(&folder, &place, &machine.at("repo/.git")).unwrap();
+    worktree::keep_outside(&folder).unwrap();
+    assert_eq!(machine.sweep(SOON), (1, 0));
+    assert!(place.join(".git").exists());
+}
+
+#[test]
 fn pending_files_are_removed_after_a_kill_and_not_while_they_are_written() {
     let machine = Machine::new();
     let rows = [

@@ -2,6 +2,7 @@
 //! writers of the same bytes produce the same file. A damaged object is replaced when its content is stored again.
 
 use osier_base::pending_file::PendingFile;
+use osier_base::regular_file::ReadError;
 use osier_base::{atomic_file, private, regular_file};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
@@ -22,6 +23,9 @@ const UNSYNCED: Duration = Duration::from_mins(10);
 /// From this number of objects, syncing the file system is faster than syncing each.
 #[cfg(target_os = "linux")]
 const MANY: usize = 64;
+
+/// Maximum bytes of an object.
+pub(super) const MAX_OBJECT: u64 = 256 << 20;
 
 /// SHA-256 of an object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -157,7 +161,7 @@ impl Objects {
         }
         let mut lost = None;
         for path in unsynced.iter() {
-            match fs::File::open(path) {
+            match regular_file::open_plain(path) {
                 Ok(file) => file.sync_all()?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     let text = format!("the stored object `{}` was removed", path.display());
@@ -177,16 +181,15 @@ impl Objects {
 
     /// The bytes of `hash`, verified.
     pub(super) fn get(&self, hash: Hash) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let file = fs::File::open(self.path(hash)).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
+        let read = regular_file::read_last(&self.path(hash), MAX_OBJECT);
+        let bytes = read.map_err(|error| match error {
+            ReadError::Missing => {
                 let folder = self.folder.display();
                 let message = format!("the stored object {hash} is missing in `{folder}`");
                 io::Error::new(io::ErrorKind::NotFound, message)
             }
-            _ => error,
-        });
-        file?.read_to_end(&mut bytes)?;
+            error => error.into(),
+        })?;
         if Hash::of(&bytes) != hash {
             let message = format!("the stored object {hash} is damaged");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
@@ -207,7 +210,7 @@ fn renew(path: &Path, metadata: &fs::Metadata) {
         return;
     }
     // If the time cannot be set, the object cannot be removed either.
-    let file = fs::File::options().write(true).open(path);
+    let file = regular_file::open_plain(path);
     let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
 }
 

@@ -5,7 +5,6 @@
 //! one temporary file, which [`clean`] removes.
 
 use std::ffi::OsStr;
-use std::io::Read as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -15,13 +14,13 @@ use rustix::io::Errno;
 
 use super::cache::mark;
 use super::fault;
-use super::objects::{Hash, Objects};
+use super::objects::{Hash, MAX_OBJECT, Objects};
 use super::plan::Step;
 use super::state::Content;
 use osier_base::file_exchange::{exchange, report_written};
 use osier_base::file_stamp::FileStamp;
 use osier_base::pending_file::rename_new;
-use osier_base::{atomic_file, without_links};
+use osier_base::{atomic_file, regular_file, without_links};
 
 pub(super) const CHANGED: &str = "it has changed since then";
 
@@ -253,9 +252,7 @@ fn store_again(objects: &Objects, path: &Path, content: Option<Content>) -> io::
             return Ok(());
         }
         Some(Content::File { content, .. }) => {
-            let mut bytes = Vec::new();
-            without_links::open_last(path)?.read_to_end(&mut bytes)?;
-            (content, bytes)
+            (content, regular_file::read_last(path, MAX_OBJECT)?)
         }
         Some(Content::Link { target }) => {
             let bytes = fs::read_link(path)?.into_os_string().into_vec();

@@ -1,7 +1,5 @@
 //! The index file: opening, creating and rebuilding it.
 
-use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::IndexError;
 use osier_base::locked_file::{self, LockedFile};
-use osier_base::private;
+use osier_base::{private, regular_file};
 use osier_store::SessionDirectory;
 
 /// Version of the tables; a file with another version is rebuilt.
@@ -97,7 +95,8 @@ impl SessionIndex {
 
     /// A connection for reading; `None` without an index of this version.
     pub(super) fn reader(&self) -> Result<Option<Connection>, IndexError> {
-        if !self.index_file().is_file() {
+        let file = self.index_file();
+        if !file.is_file() || !regular_file::is_database(&file) {
             return Ok(None);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -120,6 +119,9 @@ impl SessionIndex {
 
     /// A connection for writing, with the tables of this version. The caller holds the lock.
     pub(super) fn writer(&self) -> Result<Connection, IndexError> {
+        if !regular_file::is_database(&self.index_file()) {
+            self.remove_index()?;
+        }
         match self.open_writer() {
             Err(error) if error.is_damage() => {
                 self.remove_index()?;
@@ -191,7 +193,7 @@ impl SessionIndex {
 
     /// Deletes the index but no session. The caller holds the lock.
     pub(super) fn remove_index(&self) -> Result<(), IndexError> {
-        for ending in ["", "-wal", "-shm"] {
+        for ending in ["", "-journal", "-wal", "-shm"] {
             let mut path = self.index_file().into_os_string();
             path.push(ending);
             match std::fs::remove_file(&path) {
@@ -208,13 +210,7 @@ impl SessionIndex {
     pub(super) fn lock(&self) -> Result<Option<LockedFile>, IndexError> {
         let path = self.lock_file();
         let failed = |error| IndexError::io("open", &path, error);
-        let mut options = File::options();
-        let file = options
-            .create(true)
-            .append(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(failed)?;
+        let file = regular_file::open_append(&path, private::FILE_MODE).map_err(failed)?;
         let is_locked = locked_file::try_lock(&file).map_err(failed)?;
         Ok(is_locked.then(|| file.into()))
     }

@@ -3,9 +3,8 @@
 
 use parking_lot::Mutex;
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::hidden::Hidden;
@@ -133,12 +132,7 @@ impl ServerLog {
         if length > LIMIT {
             std::fs::rename(&self.path, self.path.with_extension("log.old"))?;
         }
-        let mut options = OpenOptions::new();
-        let file = options
-            .create(true)
-            .append(true)
-            .mode(private::FILE_MODE)
-            .open(&self.path)?;
+        let file = regular_file::open_append(&self.path, private::FILE_MODE)?;
         let length = file.metadata()?.len();
         Ok(Open {
             file,

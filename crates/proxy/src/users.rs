@@ -2,7 +2,6 @@
 //! only digests of tokens.
 
 use parking_lot::{Mutex, MutexGuard};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,7 +11,8 @@ use sha2::{Digest as _, Sha256};
 
 use osier_base::clock;
 use osier_base::hex::hex;
-use osier_base::private;
+use osier_base::regular_file::ReadError;
+use osier_base::{private, regular_file};
 
 use super::store::{
     Amount, Reservation, ReservationError, Spent, User, UserRow, UserRules, UserStore, UsersError,
@@ -72,12 +72,10 @@ impl Users {
             source,
         };
         private::create_folder(data).map_err(failed)?;
-        std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(failed)?;
+        regular_file::open_append(&path, private::FILE_MODE).map_err(failed)?;
+        if !regular_file::is_database(&path) {
+            return Err(failed(ReadError::NotRegular.into()));
+        }
         let connection = Connection::open(&path)?;
         connection.busy_timeout(LOCK_TIMEOUT)?;
         connection.pragma_update(None, "journal_mode", "wal")?;

@@ -1,6 +1,6 @@
 //! Access control: the token, the host names of the server, and rate limits.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -15,6 +15,7 @@ use super::rate_limit::{RateLimit, RateLimiter};
 use osier_base::atomic_file;
 use osier_base::atomic_file::Options;
 use osier_base::hex::hex;
+use osier_base::regular_file;
 use osier_base::secrets::add_known;
 #[cfg(feature = "proxy")]
 use osier_proxy::{LlmProxy, User};
@@ -234,14 +235,6 @@ fn constant_time_eq(one: &[u8; 32], other: &[u8; 32]) -> bool {
     std::hint::black_box(differences) == 0
 }
 
-/// The text of a file, or of a pipe of the shell: `--token-file <(…)`. More than a token is not read.
-fn read_small(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    let file = std::fs::File::open(path)?;
-    file.take(MAX_TOKEN_FILE).read_to_string(&mut text)?;
-    Ok(text)
-}
-
 /// A new token: 256 random bits in hex.
 fn make_token() -> io::Result<String> {
     let mut bytes = [0_u8; 32];
@@ -258,7 +251,7 @@ pub fn read_token(path: &Path) -> Result<String, String> {
     let failed = |error: &dyn std::fmt::Display| {
         format!("cannot use the token file `{}`: {error}", path.display())
     };
-    match read_small(path) {
+    match regular_file::read_named_text(path, MAX_TOKEN_FILE) {
         Ok(text) => {
             let token = text.trim();
             if token.len() < MIN_TOKEN_BYTES || token.contains(char::is_whitespace) {

@@ -1,9 +1,8 @@
 //! The log of a session in a file, so that it can be looked up later. It is with the complete outputs of the session, and is
 //! removed with them.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -66,9 +65,7 @@ impl Place {
         let mut text = Vec::new();
         write_json(line, &mut text);
         text.push(b'\n');
-        let mut options = OpenOptions::new();
-        let mut file: File = options.append(true).create(true).mode(0o600).open(&path)?;
-        file.write_all(&text)
+        regular_file::open_append(&path, private::FILE_MODE)?.write_all(&text)
     }
 }
 

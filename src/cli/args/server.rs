@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use osier_llm::ThinkingLevel;
 use osier_protocol::SandboxMode;
@@ -38,9 +39,9 @@ pub(in crate::cli) struct ServeArgs {
     #[arg(long, value_name = "HEADER")]
     pub client_header: Option<String>,
 
-    /// Unload sessions that are idle for this many minutes; 0 disables unloading
-    #[arg(long, value_name = "MINUTES", default_value_t = 30)]
-    pub unload_after: u64,
+    /// Unload sessions that are idle for this many minutes, such as `0.5`; 0 disables unloading
+    #[arg(long, value_name = "MINUTES", default_value = "30", value_parser = minutes)]
+    pub unload_after: Duration,
 
     /// Run an LLM proxy: call models for the users of this server, with its keys
     #[cfg(feature = "proxy")]
@@ -149,4 +150,10 @@ pub(in crate::cli) struct AttachArgs {
     /// Run this program as osier on the server
     #[arg(long, value_name = "PROGRAM", default_value = "osier")]
     pub program: String,
+}
+
+fn minutes(text: &str) -> Result<Duration, String> {
+    let minutes = text.parse::<f64>().ok();
+    let after = minutes.and_then(|minutes| Duration::try_from_secs_f64(minutes * 60.0).ok());
+    after.ok_or_else(|| "expected a number of minutes, 0 or more".to_owned())
 }

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::cli::exit::Exit;
 use osier_base::folders::Folders;
 use osier_base::git::Git;
 use osier_base::problem::Problem;
-use osier_base::process::{Invocation, spawn};
+use osier_base::process::{Invocation, run_captured};
 use osier_base::text::{sanitize, single_line};
 use osier_extensions::hooks::HookCheck;
 use osier_protocol::{AccountSource, SandboxMode};
@@ -20,6 +21,9 @@ use osier_term::images::{OuterTerminal, Protocol};
 use osier_term::input::TerminalReply;
 use osier_term::terminal::{TerminalHost, TerminalKind, query, size};
 use osier_term::theme::ColourDepth;
+
+/// Time for a program to print its version.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The configuration and environment to check.
 pub(in crate::cli) struct DoctorContext<'a> {
@@ -377,19 +381,10 @@ async fn first_line(program: &str, args: &[&str], cwd: &Path) -> Option<String> 
         cwd: Some(cwd.to_owned()),
         ..Invocation::new(program, args.iter().copied())
     };
-    let mut running = spawn(&invocation).ok()?;
-    let (mut printed, mut buffer) = (Vec::new(), [0; 4096]);
-    loop {
-        match running.read(&mut buffer).await {
-            Ok(0) => break,
-            Ok(length) => printed.extend_from_slice(&buffer[..length]),
-            Err(_) => return None,
-        }
-    }
-    let ended = running.finish();
-    let text = String::from_utf8_lossy(&printed);
+    let output = run_captured(&invocation, None, PATIENCE).await.ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().next().unwrap_or_default().to_owned();
-    ended.exit.is_success().then_some(line)
+    output.exit.is_success().then_some(line)
 }
 
 async fn git(context: &DoctorContext<'_>) -> Check {

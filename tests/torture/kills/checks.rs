@@ -47,12 +47,46 @@ pub(crate) fn after_kill(victim: &Victim, after: &After) -> Vec<String> {
     problems
 }
 
-/// After the last kill of a home: no temporary file is left.
-pub(crate) fn at_end(victim: &Victim) -> Option<String> {
+/// After the last kill of a home: no temporary file and no incomplete worktree is left.
+pub(crate) fn at_end(victim: &Victim) -> Vec<String> {
+    let mut problems = Vec::new();
     match victim.home.swept(&victim.program) {
-        Ok(left) if left.is_empty() => None,
-        left => Some(format!("temporary files are left: {left:?}")),
+        Ok(left) if left.is_empty() => {}
+        left => problems.push(format!("temporary files are left: {left:?}")),
     }
+    problems.extend(worktrees(victim));
+    problems
+}
+
+/// Every registration of git has its worktree and every worktree its registration, and both are complete.
+fn worktrees(victim: &Victim) -> Vec<String> {
+    let mut problems = Vec::new();
+    let work = victim.home.work();
+    let mut registered = BTreeSet::new();
+    let registrations = fs::read_dir(work.join(".git/worktrees"));
+    for registration in registrations.into_iter().flatten().flatten() {
+        let path = registration.path();
+        let worktree = fs::read_to_string(path.join("gitdir")).unwrap_or_default();
+        let worktree = std::path::Path::new(worktree.trim()).parent();
+        let is_complete = path.join("HEAD").exists() && !path.join("locked").exists();
+        match worktree.filter(|worktree| is_complete && worktree.is_dir()) {
+            Some(worktree) => drop(registered.insert(worktree.to_owned())),
+            None => problems.push(format!("`{}` is incomplete", path.display())),
+        }
+    }
+    let next = work.parent().and_then(|folder| fs::read_dir(folder).ok());
+    for folder in next.into_iter().flatten().flatten() {
+        let is_fork = folder.file_name().to_string_lossy().contains("-fork-");
+        if is_fork && !registered.contains(&folder.path()) {
+            problems.push(format!("`{}` is not registered", folder.path().display()));
+        }
+    }
+    let lost = victim
+        .forks
+        .iter()
+        .filter(|cwd| !fs::exists(cwd).unwrap_or(false));
+    problems.extend(lost.map(|cwd| format!("the fork in `{cwd}` is lost")));
+    problems
 }
 
 fn start_again(victim: &Victim) -> Option<String> {

@@ -130,6 +130,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         program(victim, &["-c", "-p", "GO text 1"], "", 300).map(|(after, _)| after)
     }),
     ("worktrees", worktrees),
+    ("fork worktree", fork_worktree),
     ("end lanes", end_lanes),
     ("terminal", terminal),
     ("close terminal", close_terminal),
@@ -345,6 +346,25 @@ fn lane(victim: &mut Victim) -> Result<After, String> {
 
 /// A fan whose lanes are worktrees of a repository.
 fn worktrees(victim: &mut Victim) -> Result<After, String> {
+    repository(victim)?;
+    fan(victim)
+}
+
+/// A fork in a worktree next to the repository.
+fn fork_worktree(victim: &mut Victim) -> Result<After, String> {
+    repository(victim)?;
+    let mut rpc = open(victim)?;
+    rpc.send(&json!({"type": "fork_worktree"}));
+    victim.wait(400);
+    rpc.kill();
+    let forked = rpc.until(PATIENCE, |line| line["type"] == "forked");
+    let cwd = forked.and_then(|line| line["cwd"].as_str().map(str::to_owned));
+    victim.forks.extend(cwd);
+    Ok(Files::Any.into())
+}
+
+/// Makes the directory a repository.
+fn repository(victim: &mut Victim) -> Result<(), String> {
     let has_git = osier_testing::skip::program(&["git"], "apt install git").is_some();
     if has_git && !victim.home.work().join(".git").exists() {
         let lines =
@@ -358,7 +378,7 @@ fn worktrees(victim: &mut Victim) -> Result<After, String> {
             return Err(format!("git: {made:?}"));
         }
     }
-    fan(victim)
+    Ok(())
 }
 
 fn end_lanes(victim: &mut Victim) -> Result<After, String> {

@@ -146,15 +146,13 @@ impl Home {
 
     /// Temporary files and folders that a program which has ended should have removed.
     pub(crate) fn temporary_files(&self) -> Vec<PathBuf> {
-        let folders = [
-            self.folder.join("tmp"),
-            self.home().join("fans"),
-            // The worktrees of lanes.
-            self.work().join(".git/worktrees"),
-        ];
+        let folders = [self.folder.join("tmp"), self.home().join("fans")];
+        let registrations = self.work().join(".git/worktrees");
         let is_temporary = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             folders.iter().any(|folder| path.parent() == Some(folder))
+                // Forks stay, lanes do not.
+                || path.parent() == Some(&registrations) && name.starts_with("fan-")
                 || name.starts_with(".tmp")
                 || name.ends_with(".tmp")
                 || name.starts_with(".osier-")

@@ -1,13 +1,11 @@
 //! Starts programs that outlive this process: background servers.
 
-use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, BufReader};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
 use super::{Invocation, MARKER, new_command, program_path};
-use crate::private;
+use crate::{private, regular_file};
 
 /// Starts a program, which makes itself a process session of its own (only a process that leads no group can), and returns the first line it prints; empty if it exited before. Its
 /// stderr is appended to the file `log`.
@@ -15,11 +13,7 @@ pub fn spawn_detached(invocation: &Invocation, log: &Path) -> io::Result<String>
     if let Some(folder) = log.parent() {
         private::create_folder(folder)?;
     }
-    let log = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(private::FILE_MODE)
-        .open(log)?;
+    let log = regular_file::open_append(log, private::FILE_MODE)?;
     let mut command = new_command(&program_path(&invocation.program));
     command
         .args(&invocation.args)

@@ -1,6 +1,6 @@
 //! Limits of a process that reads what someone built to do harm.
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, setrlimit};
 
 /// Limits what this process can use: bytes of memory, and seconds of processor time. A system without such limits still has
 /// the time limit of the parent.
@@ -16,4 +16,16 @@ pub fn limit_own(memory: u64, seconds: u64) {
         };
         let _ = setrlimit(resource, limit);
     }
+}
+
+/// Limits the bytes that the process `id` allocates. Files that it maps do not count.
+pub(super) fn limit_data(id: Pid, bytes: u64) {
+    let limit = Rlimit {
+        current: Some(bytes),
+        maximum: Some(bytes),
+    };
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let _ = rustix::process::prlimit(Some(id), Resource::Data, limit);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let _ = (id, limit);
 }

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin};
 use tokio::time::timeout as within;
 
-use super::{ChildGroup, Exit, IDLE, Invocation, MARKER, SETSID, child_reaper};
+use super::{ChildGroup, Exit, IDLE, Invocation, MARKER, SETSID, child_reaper, limits};
 
 /// Maximum stored bytes of each stream; the rest is discarded.
 const KEPT: usize = 1024 * 1024;
@@ -124,6 +124,9 @@ async fn run(
     }
     let mut child = command.spawn().map_err(failed)?;
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    if let (Some(pid), Some(bytes)) = (pid, invocation.memory) {
+        limits::limit_data(pid, bytes);
+    }
     let marker = marker.map(|marker| format!("{MARKER}={marker}"));
     // Killed with all members when this future is dropped or times out.
     let mut group = pid.map(|pid| ChildGroup::new(pid, marker).with_reaper());

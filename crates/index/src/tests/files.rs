@@ -158,7 +158,9 @@ fn missing_damaged_or_foreign_index_is_rebuilt() {
     );
     place.refresh();
     let whole = fs::read(&index).unwrap();
-    let spoil: [&dyn Fn(); 5] = [
+    let journal = index.with_extension("sqlite-journal");
+    let spoil: [&dyn Fn(); 6] = [
+        &|| drop(std::os::unix::net::UnixListener::bind(&journal).unwrap()),
         &|| fs::remove_file(&index).unwrap(),
         &|| put(&index, b"this is not a database, whatever its length"),
         &|| put(&index, &whole[..whole.len() / 2]),

@@ -1,7 +1,6 @@
 //! Imports sessions of opencode: an export (`opencode export ID`), or a session in its database, named as
 //! `opencode.db/ID`. Both have a session and its messages, each with parts.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::ValueRef;
@@ -57,6 +56,10 @@ pub(super) fn list(folder: &Path) -> Vec<Listed> {
 }
 
 fn open(file: &Path) -> rusqlite::Result<Connection> {
+    // SQLite would wait for a pipe.
+    if !regular_file::is_database(file) {
+        return Err(rusqlite::Error::InvalidPath(file.to_owned()));
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(file, flags)
 }
@@ -73,11 +76,16 @@ fn in_database(path: &Path) -> Option<(&Path, String)> {
     (file.file_name()? == DATABASE && file.is_file()).then_some((file, id))
 }
 
+/// Bytes of a file that show whether it can be an export.
+const START: u64 = 4096;
+
 /// The export in a file, and whether its end is missing.
 fn document(path: &Path) -> Option<(Value, bool)> {
-    let file = regular_file::open(path).ok()?;
-    let mut text = Vec::new();
-    file.take(LINE_LIMIT).read_to_end(&mut text).ok()?;
+    let (start, _) = regular_file::head(path, START).ok()?;
+    if !start.trim_ascii_start().starts_with(b"{") {
+        return None;
+    }
+    let (text, _) = regular_file::head(path, LINE_LIMIT).ok()?;
     let value = json::from_record::<Value>(&text).map(|value| (value, false));
     let (value, is_cut) = value
         .or_else(|_| json::from_record(&closed(&text)).map(|value| (value, true)))
@@ -89,7 +97,7 @@ fn document(path: &Path) -> Option<(Value, bool)> {
 /// A document whose end is missing, up to its last complete object or list, with the brackets that are open there closed.
 fn closed(document: &[u8]) -> Vec<u8> {
     let (mut open, mut in_text, mut is_escaped) = (Vec::new(), false, false);
-    let (mut end, mut closing) = (0, Vec::new());
+    let (mut end, mut depth) = (0, 0);
     for (at, byte) in document.iter().enumerate() {
         if in_text {
             in_text = is_escaped || *byte != b'"';
@@ -103,12 +111,14 @@ fn closed(document: &[u8]) -> Vec<u8> {
             b'}' | b']' => {
                 open.pop();
                 end = at + 1;
-                closing.clone_from(&open);
+                depth = open.len();
             }
             _ => {}
         }
     }
-    let closing = closing.into_iter().rev();
+    // After the end brackets are only opened.
+    open.truncate(depth);
+    let closing = open.into_iter().rev();
     document[..end].iter().copied().chain(closing).collect()
 }
 

@@ -1,6 +1,5 @@
 //! Requests about the tree that replace or change more than the tree: moves, forks and fans.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::BUSY;
@@ -171,7 +170,8 @@ impl Actor {
             return self.notice(Severity::Error, error);
         }
         let name = format!("fork-{}", osier_base::ids::entry_id());
-        let made = match LastingWorktree::new(&self.setup.cwd, &name).await {
+        let fans = self.setup.folders.data.join("fans");
+        let made = match LastingWorktree::new(&self.setup.cwd, &fans, &name).await {
             Ok(made) => made,
             Err(error) => return self.notice(Severity::Error, error.to_string()),
         };
@@ -179,30 +179,23 @@ impl Actor {
         let models = osier_base::task::spawn_blocking(move || {
             Models::load(&setup.in_directory(cwd)).map(drop)
         });
-        let is_usable = match models.await {
-            Ok(Ok(())) => true,
+        match models.await {
+            Ok(Ok(())) => self.fork(target, true, Some(made)).await,
             Ok(Err(error)) => {
-                let text = format!("no worktree was made: {error}");
-                self.notice(Severity::Error, text);
-                false
+                self.notice(Severity::Error, format!("no worktree was made: {error}"));
             }
-            Err(_) => false,
-        };
-        if !is_usable || !self.fork(target, true, Some(made.cwd.clone())).await {
-            made.remove().await;
+            Err(error) => self.notice(Severity::Error, error.to_string()),
         }
     }
 
-    /// Opens a copy of the branch up to `target`, or only stores it, in the directory `elsewhere`. Whether it is stored.
-    async fn fork(&mut self, target: Target, keep_open: bool, elsewhere: Option<PathBuf>) -> bool {
-        let Some(session) = &self.session else {
-            return false;
-        };
+    /// Opens a copy of the branch up to `target`, or only stores it, in the working directory of a `worktree`.
+    async fn fork(&mut self, target: Target, keep_open: bool, worktree: Option<LastingWorktree>) {
+        let Some(session) = &self.session else { return };
         if session.store.path().is_none() {
             let text = "this session is not stored: it cannot be copied";
-            self.notice(Severity::Warning, text);
-            return false;
+            return self.notice(Severity::Warning, text);
         }
+        let elsewhere = worktree.as_ref().map(|worktree| worktree.cwd.clone());
         let cwd = elsewhere.clone().unwrap_or_else(|| self.setup.cwd.clone());
         let store = session.store.clone();
         let setup = self.setup.clone();
@@ -245,11 +238,14 @@ impl Actor {
             Ok((path, id, store.id().to_owned(), prompt))
         });
         let copied = copied.await.unwrap_or_else(|error| Err(error.to_string()));
+        if copied.is_ok()
+            && let Some(worktree) = worktree
+            && let Err(error) = worktree.keep().await
+        {
+            self.notice(Severity::Warning, error.to_string());
+        }
         match copied {
-            Err(message) => {
-                self.notice(Severity::Error, message);
-                return false;
-            }
+            Err(message) => self.notice(Severity::Error, message),
             Ok((_, session @ Some(_), parent_session, prompt)) if stays => {
                 self.tell_tree(TreeEvent::Forked {
                     parent_session,
@@ -270,7 +266,6 @@ impl Actor {
                 });
             }
         }
-        true
     }
 
     /// Runs several models side by side.

@@ -1,9 +1,8 @@
 //! The prompt history of all sessions: one JSON line for each prompt in `history.jsonl`, appended with one write so
 //! that several processes can share the file.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -85,12 +84,7 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
         text: text.to_owned(),
         timestamp: clock::now_ms(),
     };
-    let mut file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .mode(private::FILE_MODE)
-        .open(path)?;
+    let mut file = regular_file::open_append(path, private::FILE_MODE)?;
     let mut bytes = Vec::new();
     // A full disk or a crash leaves part of a line.
     if !ends_with_newline(&mut file)? {
@@ -117,7 +111,7 @@ fn tail(path: &Path) -> io::Result<Vec<u8>> {
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(READ_LIMIT)))?;
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
+    file.take(READ_LIMIT).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -132,9 +126,7 @@ mod tests {
         for text in ["one", "two\nlines", "two\nlines", "  ", "three"] {
             append(&path, text).unwrap();
         }
-        OpenOptions::new()
-            .append(true)
-            .open(&path)
+        regular_file::open_append(&path, private::FILE_MODE)
             .unwrap()
             .write_all(b"{torn")
             .unwrap();

@@ -8,7 +8,7 @@ use super::placeholder::{NO_MODEL, NONE};
 use super::tour;
 use crate::setup::SessionSetup;
 use osier_base::leftovers::TemporaryFolder;
-use osier_base::path;
+use osier_base::{path, regular_file};
 use osier_llm::Model;
 use osier_llm::catalogue::Catalogue;
 use osier_llm::scripted::{Script, ScriptedProvider};
@@ -64,7 +64,7 @@ fn file_of(cwd: &Path, model: &Model) -> PathBuf {
 }
 
 fn read(file: &Path) -> Result<Script, String> {
-    let text = std::fs::read_to_string(file)
+    let text = regular_file::read_named_text(file, regular_file::NAMED)
         .map_err(|error| format!("cannot read the script `{}`: {error}", file.display()))?;
     Script::parse(&text, &file.to_string_lossy()).map_err(|error| error.to_string())
 }

@@ -10,7 +10,7 @@ mod recorder;
 use osier_base::sort;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -148,16 +148,9 @@ impl PromptDraftFile {
     /// of them are locked.
     pub fn open(folder: &Path, id: &str) -> io::Result<Self> {
         private::create_folder(folder)?;
-        let mut options = File::options();
-        options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(private::FILE_MODE);
         let mut failed = None;
         for path in paths_of(folder, id) {
-            let file = options.open(&path)?;
+            let file = regular_file::open_own(&path, Some(private::FILE_MODE))?;
             match locked_file::try_lock(&file) {
                 Ok(true) => {
                     return Ok(Self {

@@ -4,9 +4,7 @@
 
 use parking_lot::Mutex;
 use std::fmt;
-use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +14,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::terminal::{TerminalHost, TerminalKind};
 use osier_base::process::run_quietly;
+use osier_base::{private, regular_file};
 
 /// Maximum number of text bytes sent by OSC 52. Common terminals and tmux silently drop a sequence
 /// of more than about 74,000 characters.
@@ -280,13 +279,9 @@ fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent)?;
     }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)?;
-    file.write_all(text.as_bytes())
+    let file = regular_file::open_own(path, Some(private::FILE_MODE))?;
+    file.set_len(0)?;
+    (&file).write_all(text.as_bytes())
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hasher as _};
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +11,7 @@ use super::encoding::decode;
 use osier_agent::FileTarget;
 use osier_base::atomic_file::Name;
 use osier_base::file_stamp::FileStamp;
-use osier_base::without_links;
+use osier_base::regular_file;
 
 /// Files up to this size are identified by their contents; larger ones by size and time.
 pub(crate) const MAX_HASHED: u64 = 64 * 1024 * 1024;
@@ -77,7 +76,10 @@ impl Stamp {
         }
         let known = contents.filter(|contents| is_renamed || contents.len() <= MAX_COMPARED);
         now == self.file
-            && known.is_none_or(|known| contents_of(path).is_ok_and(|now| now == known))
+            && known.is_none_or(|known| {
+                let now = regular_file::read_last(path, known.len() as u64);
+                now.is_ok_and(|now| now == known)
+            })
     }
 
     /// Contents decide when they are known: a file that was only touched is the same.
@@ -87,13 +89,6 @@ impl Stamp {
             _ => self.file == other.file,
         }
     }
-}
-
-/// The contents of a file that is no link. A named pipe does not block.
-fn contents_of(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    without_links::open_last(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// An incremental hash of contents.
@@ -116,6 +111,10 @@ impl ContentHash {
         } else {
             self.contents = Vec::new();
         }
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.length
     }
 
     /// The hashed text, if it is short.
@@ -427,7 +426,7 @@ pub(crate) fn state_of(path: &Path) -> Option<(Stamp, Option<String>)> {
     if !metadata.is_file() || metadata.len() > MAX_HASHED {
         return None;
     }
-    let contents = contents_of(path).ok()?;
+    let contents = regular_file::read_last(path, MAX_HASHED).ok()?;
     let stamp = Stamp::of(&metadata, &contents);
     let decoded = decode(&contents).filter(|decoded| decoded.is_exact);
     Some((stamp, decoded.map(|decoded| decoded.text.into_owned())))

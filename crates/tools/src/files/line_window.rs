@@ -8,6 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::ledger::ContentHash;
 
+/// The lines after the window are counted up to this place in the file.
+const COUNTED: u64 = 1 << 30;
 /// Maximum bytes of one line.
 pub(crate) const MAX_LINE: usize = 4096;
 
@@ -34,13 +36,24 @@ pub(crate) struct Scan {
     pub(crate) is_damaged: bool,
     /// The next line did not fit.
     pub(crate) is_full: bool,
+    /// There are more lines than were counted.
+    pub(crate) is_longer: bool,
     pub(crate) hash: ContentHash,
 }
 
-/// Reads `source` to its end. The error kind `Interrupted` means an interrupted pass.
+/// Reads `source` to its end, or as far as lines are counted. The error kind `Interrupted` means an interrupted pass.
 pub(crate) fn scan(
+    source: impl BufRead,
+    window: Window,
+    cancel: &CancellationToken,
+) -> io::Result<Scan> {
+    scan_to(source, window, COUNTED, cancel)
+}
+
+fn scan_to(
     mut source: impl BufRead,
     window: Window,
+    counted: u64,
     cancel: &CancellationToken,
 ) -> io::Result<Scan> {
     let mut scanner = Scanner {
@@ -53,6 +66,11 @@ pub(crate) fn scan(
     loop {
         if cancel.is_cancelled() {
             return Err(io::ErrorKind::Interrupted.into());
+        }
+        let is_shown = scanner.closed || scanner.line.len() == MAX_LINE;
+        if is_shown && scanner.scan.hash.length() > counted {
+            scanner.scan.is_longer = true;
+            break;
         }
         let chunk = match source.fill_buf() {
             Ok([]) => break,
@@ -228,6 +246,31 @@ mod tests {
                 (text, total),
                 "{bytes:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_huge_file_is_read_no_further_than_lines_are_counted() {
+        let window = Window {
+            offset: 1,
+            max_lines: 1,
+            max_bytes: 100_000,
+        };
+        let long = "x".repeat(2 * MAX_LINE);
+        for (text, expected) in [
+            ("a\nb\nc\n", ("1\ta\n".to_owned(), true)),
+            ("a\nb", ("1\ta\n".to_owned(), false)),
+            (
+                &long,
+                (
+                    format!("1\t{}… [2 more bytes in this line]\n", &long[..MAX_LINE]),
+                    true,
+                ),
+            ),
+        ] {
+            let source = BufReader::with_capacity(3, text.as_bytes());
+            let scan = scan_to(source, window, 4, &CancellationToken::new()).unwrap();
+            assert_eq!((scan.text, scan.is_longer), expected);
         }
     }
 

@@ -363,7 +363,7 @@ fn shown(
 
 fn text(path: &Path, offset: u64, scan: Scan, note: &str) -> ToolOutput {
     let next = offset + scan.lines_read;
-    let more = next <= scan.total_lines;
+    let more = scan.is_longer || next <= scan.total_lines;
     let details = ReadDetails {
         file_path: path.display().to_string(),
         total_lines: scan.total_lines,
@@ -380,9 +380,10 @@ fn text(path: &Path, offset: u64, scan: Scan, note: &str) -> ToolOutput {
         } else {
             String::new()
         };
+        let than = if scan.is_longer { "more than " } else { "" };
         let _ = writeln!(
             text,
-            "[lines {offset}-{last} of {total}{limit}; continue with offset {next}]"
+            "[lines {offset}-{last} of {than}{total}{limit}; continue with offset {next}]"
         );
     }
     if scan.total_lines == 0 {

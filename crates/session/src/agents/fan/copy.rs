@@ -29,6 +29,13 @@ const FILE_BYTES: u64 = 256 << 20;
 #[derive(Debug)]
 struct Folder(TemporaryFolder);
 
+impl Folder {
+    fn new_in(parent: &Path) -> io::Result<Self> {
+        private::create_folder(parent)?;
+        TemporaryFolder::new_in(FolderKind::Lane, parent).map(Self)
+    }
+}
+
 impl Drop for Folder {
     fn drop(&mut self) {
         lane_worktree::unregister(self.0.path());
@@ -70,9 +77,7 @@ impl Copy {
             path: parent.to_owned(),
             source,
         };
-        private::create_folder(parent).map_err(failed)?;
-        let folder = TemporaryFolder::new_in(FolderKind::Lane, parent).map_err(failed)?;
-        let folder = Folder(folder);
+        let folder = Folder::new_in(parent).map_err(failed)?;
         let target = lane_worktree::path(folder.0.path());
         let repository = repository(cwd).await?;
         let work = if let Some(Repository {
@@ -82,7 +87,7 @@ impl Copy {
         }) = &repository
         {
             lane_worktree::will_register(folder.0.path(), common).map_err(failed)?;
-            worktree(git, &target, None).await?;
+            worktree(git, &target).await?;
             target.join(prefix)
         } else {
             let (from, to) = (cwd.to_owned(), target.clone());
@@ -176,71 +181,78 @@ async fn repository(cwd: &Path) -> Result<Option<Repository>, CopyError> {
     }))
 }
 
-/// A worktree that stays, on a branch of its own.
+/// A worktree next to its repository that stays once it is kept. Dropping it before, or a kill, removes it as a copy.
 #[derive(Debug)]
 pub(crate) struct LastingWorktree {
+    folder: Folder,
     git: Git,
-    root: PathBuf,
-    branch: String,
     /// The working directory in it.
     pub cwd: PathBuf,
+    name: String,
 }
 
 impl LastingWorktree {
-    /// Makes it next to the repository around `cwd`, on the new branch `osier/NAME`.
+    /// Makes a worktree of the repository around `cwd`. The temporary folder below `parent` knows it until it is kept.
     ///
     /// # Errors
-    /// There is no repository, a file cannot be written, or git failed. Then nothing is left of it.
-    pub(crate) async fn new(cwd: &Path, name: &str) -> Result<Self, CopyError> {
+    /// There is no repository, a file cannot be written, or git failed.
+    pub(crate) async fn new(cwd: &Path, parent: &Path, name: &str) -> Result<Self, CopyError> {
         let found = repository(cwd).await?;
-        let Repository { git, prefix, .. } = found.ok_or(CopyError::NoRepository)?;
-        let mut folder = git.root().file_name().unwrap_or_default().to_owned();
-        folder.push(format!("-{name}"));
-        let root = git.root().with_file_name(folder);
-        let made = Self {
-            // Without the slash that an empty prefix adds: sessions are found by this path.
-            cwd: root.join(prefix).components().collect(),
-            branch: format!("osier/{name}"),
-            root,
+        let Repository {
             git,
-        };
-        match made.fill().await {
-            Ok(()) => Ok(made),
-            Err(error) => {
-                made.remove().await;
-                Err(error)
-            }
-        }
-    }
-
-    async fn fill(&self) -> Result<(), CopyError> {
-        worktree(&self.git, &self.root, Some(&self.branch)).await?;
-        fs::create_dir_all(&self.cwd).map_err(|source| CopyError::Io {
-            path: self.cwd.clone(),
+            prefix,
+            common,
+        } = found.ok_or(CopyError::NoRepository)?;
+        let mut last = git.root().file_name().unwrap_or_default().to_owned();
+        last.push(format!("-{name}"));
+        let target = git.root().with_file_name(last);
+        let failed = |source| CopyError::Io {
+            path: target.clone(),
             source,
+        };
+        let folder = Folder::new_in(parent).map_err(failed)?;
+        lane_worktree::will_register_outside(folder.0.path(), &target, &common).map_err(failed)?;
+        let git = worktree(&git, &target).await?;
+        let cwd = target.join(prefix);
+        fs::create_dir_all(&cwd).map_err(failed)?;
+        let name = name.to_owned();
+        Ok(Self {
+            folder,
+            git,
+            cwd,
+            name,
         })
     }
 
-    /// Removes it with its branch: it is of no use.
-    pub(crate) async fn remove(self) {
-        let remove = words("worktree remove --force", &[self.root.as_os_str()]);
-        let _ = run(&self.git, remove, None).await;
-        let branch = words("branch --quiet -D", &[OsStr::new(&self.branch)]);
-        let _ = run(&self.git, branch, None).await;
+    /// The worktree stays, on the new branch `osier/NAME`.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be changed, or git failed: then it stays without a branch.
+    pub(crate) async fn keep(self) -> Result<(), CopyError> {
+        let kept = lane_worktree::keep_outside(self.folder.0.path());
+        kept.map_err(|source| CopyError::Io {
+            path: self.folder.0.path().to_owned(),
+            source,
+        })?;
+        let branch = format!("osier/{}", self.name);
+        let head = format!("refs/heads/{branch}");
+        for arguments in [
+            words("branch --no-track", &[OsStr::new(&branch)]),
+            words("symbolic-ref HEAD", &[OsStr::new(&head)]),
+        ] {
+            let done = run(&self.git, arguments, None).await;
+            done.map_err(|message| CopyError::Git { message })?;
+        }
+        Ok(())
     }
 }
 
-/// A worktree at `target`, on a new branch if one is named, with the files as they are on disk. Git does not write them, so neither hooks nor filters
+/// A worktree at `target`, without a branch, with the files as they are on disk. Git does not write them, so neither hooks nor filters
 /// run, and large files that a filter downloaded need no second download.
-async fn worktree(git: &Git, target: &Path, branch: Option<&str>) -> Result<(), CopyError> {
+async fn worktree(git: &Git, target: &Path) -> Result<Git, CopyError> {
     let failed = |message| CopyError::Git { message };
-    let on: &[&str] = match &branch {
-        Some(branch) => &["-b", branch],
-        None => &["--detach"],
-    };
-    let on = on.iter().map(OsStr::new);
-    let place: Vec<&OsStr> = on.chain([target.as_os_str(), OsStr::new("HEAD")]).collect();
-    let add = words("worktree add --no-checkout --quiet", &place);
+    let place = [target.as_os_str(), OsStr::new("HEAD")];
+    let add = words("worktree add --no-checkout --quiet --detach", &place);
     run(git, add, None).await.map_err(failed)?;
     let list = words(
         "ls-files -z -t --full-name --cached --others --exclude-standard :/",
@@ -261,7 +273,7 @@ async fn worktree(git: &Git, target: &Path, branch: Option<&str>) -> Result<(), 
     }
     // Fails if files differ from the commit.
     let _ = run(&lane, words("update-index -q --refresh", &[]), None).await;
-    Ok(())
+    Ok(lane)
 }
 
 /// Copies what `ls-files -t -z` lists. Returns the paths that a sparse checkout leaves out.

@@ -4,13 +4,13 @@
 mod table;
 
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use osier_agent::FileTarget;
-use osier_base::process::{Invocation, run_contained};
+use osier_base::process::{Invocation, QuietError, run_contained};
 use osier_base::regular_file;
 use osier_permissions::trust::ProgramUse;
 use osier_tools::{Reformatted, Workspace, reformat};
@@ -23,6 +23,8 @@ use crate::files::code::CodeIntelligence;
 const FILE_LIMIT: u64 = 1024 * 1024;
 /// Bytes of a formatted text.
 const OUTPUT_LIMIT: usize = 4 * 1024 * 1024;
+/// Bytes that a formatter may allocate.
+const MEMORY: u64 = 4 << 30;
 /// Time for a formatter.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Files that are formatted in one turn.
@@ -34,6 +36,8 @@ pub(crate) struct Formatting {
     code: CodeIntelligence,
     workspace: Arc<Workspace>,
     turn: Mutex<Turn>,
+    /// Programs that did not end in time. They are not run again.
+    stuck: Mutex<BTreeSet<PathBuf>>,
 }
 
 /// The changes of the current turn.
@@ -53,6 +57,7 @@ impl Formatting {
             code,
             workspace,
             turn: Mutex::default(),
+            stuck: Mutex::default(),
         }
     }
 
@@ -154,13 +159,22 @@ impl Formatting {
 
     /// The formatted text. None if the formatter fails, as it does for wrong syntax.
     async fn run(&self, found: &Found, text: &str) -> Option<String> {
+        let program = found.program.clone();
+        if self.stuck.lock().contains(&program) {
+            return None;
+        }
         let invocation = Invocation {
             cwd: Some(found.folder.clone()),
+            memory: Some(MEMORY),
             ..Invocation::new(&found.program, found.arguments.clone())
         };
         let invocation = self.code.confined().confine(invocation).await.ok()?;
         let output = run_contained(&invocation, Some(text.as_bytes()), OUTPUT_LIMIT, PATIENCE);
-        let output = output.await.ok()?;
+        let output = output.await;
+        if matches!(output, Err(QuietError::Timeout { .. })) {
+            self.stuck.lock().insert(program);
+        }
+        let output = output.ok()?;
         let is_complete = output.exit.is_success() && output.stdout.len() < OUTPUT_LIMIT;
         let wanted = String::from_utf8(output.stdout)
             .ok()
