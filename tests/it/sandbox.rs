@@ -6,6 +6,7 @@
 )]
 
 mod attacks;
+mod denied;
 mod network;
 mod shared;
 

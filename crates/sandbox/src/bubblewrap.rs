@@ -49,6 +49,8 @@ impl Temporary {
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) mounts: Mounts,
+    /// Symbolic links that no command can replace. `bwrap` follows links, so the starter mounts them.
+    links: Vec<PathBuf>,
     unshares_network: bool,
 }
 
@@ -72,6 +74,7 @@ impl Layout {
         }
         let mut layout = Self {
             mounts,
+            links: Vec::new(),
             unshares_network: *network != Network::All,
         };
         for path in &shown {
@@ -149,6 +152,19 @@ impl Layout {
         }
     }
 
+    /// Keeps commands from replacing the symbolic link `path`.
+    pub(super) fn keep_link(&mut self, path: &Path) {
+        if self.mounts.is_open(path) && !self.links.iter().any(|link| link == path) {
+            self.pin(path);
+            self.links.push(path.to_owned());
+        }
+    }
+
+    /// The links that the first process of the command mounts.
+    pub(super) fn links(&self) -> &[PathBuf] {
+        &self.links
+    }
+
     /// Keeps commands from moving the directories above `path`: what is mounted cannot be renamed, and the next command would
     /// find the file under another name.
     fn pin(&mut self, path: &Path) {
@@ -182,6 +198,12 @@ impl Layout {
         let mut args = base_arguments();
         if self.unshares_network {
             args.push("--unshare-net".into());
+        }
+        if !self.links.is_empty() {
+            // For the first process, which mounts the links and drops both.
+            for capability in ["CAP_SYS_ADMIN", "CAP_SETPCAP"] {
+                args.extend(["--cap-add".into(), capability.into()]);
+            }
         }
         args.extend(self.mounts.arguments());
         args

@@ -271,6 +271,7 @@ impl Confinement {
                     stage: Stage::Landlock,
                     hidden: self.hidden(&requested, &writable)?,
                     writable,
+                    links: Vec::new(),
                     read_only: !writes,
                     network: network.clone(),
                 };
@@ -321,6 +322,7 @@ impl Confinement {
             stage: Stage::Bubblewrap,
             network: Layout::network(network.clone()),
             writable: layout.writable(),
+            links: layout.links().to_vec(),
             ..Spec::default()
         };
         let inner = match self.in_starter(&mut layout, &spec, &invocation) {

@@ -1,17 +1,22 @@
 //! The programs, files and hosts that deny rules take from commands in the sandbox, whatever their spelling: mounts hide programs
 //! and files, also from links and from the loader of the system with the program as its argument.
 
+mod patterns;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirEntry};
 use std::os::unix::fs::{DirEntryExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobBuilder;
 use parking_lot::Mutex;
 
+use super::links;
+use super::mount_table::MountTable;
 use super::network::HostRule;
-use super::tree::{Contents, MAX_ENTRIES, TooLarge, Tree};
+use super::tree::MAX_ENTRIES;
+use patterns::{Named, Patterns, named};
 
 /// Where programs are, besides the folders of `PATH`.
 const FOLDERS: [&str; 6] = [
@@ -58,6 +63,17 @@ pub enum Denial {
     Connecting(Option<HostRule>),
 }
 
+impl Denial {
+    /// The path or the pattern of paths that it names.
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Program(name) => Some(Path::new(name)).filter(|_| name.contains('/')),
+            Self::Reading(path) | Self::Writing(path) => Some(path),
+            Self::Connecting(_) => None,
+        }
+    }
+}
+
 /// Why a deny rule does not hold for every command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
@@ -82,7 +98,8 @@ pub(super) struct Denied {
 struct Found {
     programs: Programs,
     files: BTreeMap<bool, BTreeSet<PathBuf>>,
-    trees: BTreeMap<PathBuf, Tree<Matches>>,
+    /// Compiled by the first command.
+    patterns: Option<Patterns>,
     /// Whether commands could have created links.
     had_commands: bool,
 }
@@ -91,28 +108,12 @@ struct Found {
 #[derive(Debug, Default)]
 struct Programs {
     /// When the folders changed, a time that no program can set.
-    state: Vec<Option<(i64, i64)>>,
+    state: Vec<(PathBuf, Option<(i64, i64)>)>,
+    /// The names in the folders, and the files to which these lead.
+    targets: BTreeMap<PathBuf, PathBuf>,
     files: Vec<PathBuf>,
     /// The files of many programs that stay.
     many: BTreeSet<PathBuf>,
-}
-
-/// The entries of a directory that a glob matches.
-#[derive(Debug, Clone)]
-struct Matches {
-    glob: Arc<GlobMatcher>,
-    paths: Vec<PathBuf>,
-}
-
-impl Contents for Matches {
-    fn add(&mut self, entry: &DirEntry) -> bool {
-        let path = entry.path();
-        let is_match = self.glob.is_match(&path);
-        if is_match {
-            self.paths.push(path);
-        }
-        !is_match
-    }
 }
 
 /// The files that a command cannot use.
@@ -121,6 +122,22 @@ pub(super) struct Files {
     pub programs: Vec<PathBuf>,
     pub unreadable: BTreeSet<PathBuf>,
     pub unwritable: BTreeSet<PathBuf>,
+    /// Symbolic links by which rules name files.
+    pub links: BTreeSet<PathBuf>,
+}
+
+impl Files {
+    /// Adds the paths of the same files in other mounts.
+    fn add_other_paths(&mut self) {
+        let table = MountTable::read();
+        let others = |path: &PathBuf| table.other_paths(path);
+        let programs: Vec<PathBuf> = self.programs.iter().flat_map(others).collect();
+        self.programs.extend(programs);
+        for files in [&mut self.unreadable, &mut self.unwritable] {
+            let paths: Vec<PathBuf> = files.iter().flat_map(others).collect();
+            files.extend(paths);
+        }
+    }
 }
 
 impl Denied {
@@ -157,34 +174,37 @@ impl Denied {
         let had_commands = found.had_commands;
         let mut files = Files::default();
         let mut named_programs = Vec::new();
+        let named = found.named(self.list.iter().filter_map(Denial::path))?;
         for denial in &self.list {
-            let (is_hidden, path) = match denial {
-                Denial::Reading(path) => (true, path),
-                Denial::Writing(path) => (false, path),
-                Denial::Program(name) if name.contains('/') => {
-                    let named = found.expand(Path::new(name))?;
-                    let real = named
-                        .iter()
-                        .filter_map(|path| resolve(path, cwd, had_commands));
-                    named_programs.extend(real);
+            let Some(path) = denial.path() else {
+                continue;
+            };
+            let paths = named.get(path).into_iter().flatten();
+            let is_hidden = match denial {
+                Denial::Reading(_) => true,
+                Denial::Writing(_) => false,
+                _ => {
+                    named_programs
+                        .extend(paths.filter_map(|path| resolve(path, cwd, had_commands)));
                     continue;
                 }
-                Denial::Program(_) | Denial::Connecting(_) => continue,
             };
-            let named = found.expand(path)?;
             let known = found.files.entry(is_hidden).or_default();
             known.retain(|file| file.symlink_metadata().is_ok());
             let mut now = known.clone();
-            for path in named {
-                let Some(file) = resolve(&path, cwd, had_commands) else {
+            for path in paths {
+                if path.canonicalize().ok().as_ref() != Some(path) {
+                    files.links.extend(links::on_the_way(path));
+                }
+                let Some(file) = resolve(path, cwd, had_commands) else {
                     continue;
                 };
-                if file == path || !had_commands {
+                if file == *path || !had_commands {
                     known.insert(file.clone());
                 }
                 now.insert(file);
             }
-            if now.len() > MOST_FILES {
+            if now.len().max(files.links.len()) > MOST_FILES {
                 return Err(format!(
                     "the deny rule for `{}` names more than {MOST_FILES} files; name their folder",
                     path.display()
@@ -204,6 +224,7 @@ impl Denied {
         files
             .programs
             .extend(named_programs.into_iter().filter(is_program));
+        files.add_other_paths();
         Ok(files)
     }
 
@@ -226,8 +247,14 @@ impl Denied {
             let data = fs::metadata(folder).ok()?;
             Some((data.ctime(), data.ctime_nsec()))
         };
-        let state: Vec<Option<(i64, i64)>> = folders.iter().map(changed).collect();
-        if found.programs.state != state {
+        let state = folders
+            .iter()
+            .map(|folder| (folder.clone(), changed(folder)));
+        let state: Vec<_> = state.collect();
+        let mut targets = found.programs.targets.iter();
+        let is_current = found.programs.state == state
+            && targets.all(|(name, file)| name.canonicalize().is_ok_and(|now| now == *file));
+        if !is_current {
             found.programs = Programs {
                 state,
                 ..Programs::of(&names, &folders, &INSTALLED.map(PathBuf::from))
@@ -247,6 +274,13 @@ pub(super) fn is_one_of_many(name: &str) -> bool {
     many.is_some_and(|(_, needed)| files.iter().any(|file| needed.contains(file)))
 }
 
+/// The directory that a pattern begins with, or the path itself.
+pub(super) fn directory_of(pattern: &Path) -> PathBuf {
+    match named(pattern) {
+        Named::One(path) | Named::Matched(path) => path,
+    }
+}
+
 fn folders() -> BTreeSet<PathBuf> {
     let variable = std::env::var_os("PATH").unwrap_or_default();
     let named = std::env::split_paths(&variable).filter(|folder| folder.is_absolute());
@@ -259,20 +293,26 @@ fn folders() -> BTreeSet<PathBuf> {
 impl Programs {
     /// The files of the programs `names`, and their other names in `folders` and below `installed`.
     fn of(names: &[&str], folders: &BTreeSet<PathBuf>, installed: &[PathBuf]) -> Self {
-        let mut found = BTreeSet::new();
+        let mut named = Vec::new();
         for program in names {
             if !program.contains('*') {
-                let files = folders.iter().map(|folder| folder.join(program));
-                found.extend(files.filter_map(|file| file.canonicalize().ok()));
+                named.extend(folders.iter().map(|folder| folder.join(program)));
                 continue;
             }
             let parts: Vec<String> = program.split('*').map(globset::escape).collect();
-            let Some(pattern) = glob(&parts.join("*")) else {
+            let pattern = GlobBuilder::new(&parts.join("*")).build();
+            let Ok(pattern) = pattern.map(|pattern| pattern.compile_matcher()) else {
                 continue;
             };
-            let named = entries(folders).filter(|entry| pattern.is_match(entry.file_name()));
-            found.extend(named.filter_map(|entry| entry.path().canonicalize().ok()));
+            let matched = entries(folders).filter(|entry| pattern.is_match(entry.file_name()));
+            named.extend(matched.map(|entry| entry.path()));
         }
+        let targets = named.into_iter().filter_map(|name| {
+            let file = name.canonicalize().ok()?;
+            Some((name, file))
+        });
+        let targets: BTreeMap<PathBuf, PathBuf> = targets.collect();
+        let mut found: BTreeSet<PathBuf> = targets.values().cloned().collect();
         let (alone, many) = many_programs(folders);
         found.retain(|file| file.is_file() && !many.contains(file));
         // Such a file could be the program, too: `busybox touch`.
@@ -281,6 +321,7 @@ impl Programs {
         found.extend(other_names);
         Self {
             state: Vec::new(),
+            targets,
             files: found.into_iter().collect(),
             many,
         }
@@ -368,52 +409,22 @@ fn other_names(
     found
 }
 
-fn glob(pattern: &str) -> Option<GlobMatcher> {
-    let built = GlobBuilder::new(pattern).literal_separator(true).build();
-    Some(built.ok()?.compile_matcher())
-}
-
-/// The directory that a glob begins with, and whether more follows.
-pub(super) fn base_of(pattern: &Path) -> (PathBuf, bool) {
-    let is_plain = |part: &&std::path::Component<'_>| {
-        let text = part.as_os_str().to_string_lossy();
-        !text.contains(['*', '?', '[', '{', '\\'])
-    };
-    let parts: Vec<_> = pattern.components().collect();
-    let base: PathBuf = parts.iter().take_while(is_plain).collect();
-    let has_more = base.components().count() < parts.len();
-    (base, has_more)
-}
-
 impl Found {
-    /// The files and directories that the glob `pattern` finds, without what is behind links to directories.
-    fn expand(&mut self, pattern: &Path) -> Result<Vec<PathBuf>, String> {
-        let (base, has_more) = base_of(pattern);
-        let is_all = pattern
-            .strip_prefix(&base)
-            .is_ok_and(|rest| rest == Path::new("**"));
-        if !has_more || is_all {
-            return Ok(vec![base]);
+    /// The files and directories that each of `patterns` names.
+    fn named<'a>(
+        &mut self,
+        patterns: impl Iterator<Item = &'a Path> + Clone,
+    ) -> Result<BTreeMap<&'a Path, BTreeSet<PathBuf>>, String> {
+        if self.patterns.is_none() {
+            self.patterns = Some(Patterns::of(patterns.clone())?);
         }
-        let glob = glob(&pattern.to_string_lossy());
-        let glob = glob.ok_or_else(|| format!("`{}` is not a pattern", pattern.display()))?;
-        let tree = self.trees.entry(pattern.to_owned()).or_default();
-        let empty = Matches {
-            glob: Arc::new(glob),
-            paths: Vec::new(),
-        };
-        let mut found = Vec::new();
-        let visited = tree.visit(&base, &empty, |folder| {
-            found.extend(folder.paths.iter().cloned());
+        let matched = self.patterns.as_ref().map(Patterns::find).transpose()?;
+        let matched = matched.unwrap_or_default();
+        let paths = patterns.map(|pattern| match named(pattern) {
+            Named::One(path) => (pattern, BTreeSet::from([path])),
+            Named::Matched(_) => (pattern, matched.get(pattern).cloned().unwrap_or_default()),
         });
-        visited.map_err(|TooLarge| {
-            format!(
-                "`{}` contains more than {MAX_ENTRIES} files, and the deny rule for `{}` could name any of them; name their folder",
-                base.display(),
-                pattern.display()
-            )
-        })?;
-        Ok(found)
+        Ok(paths.collect())
     }
 }
 
@@ -544,6 +555,28 @@ mod tests {
         assert!(error.contains("more than 500 files"), "{error}");
     }
 
+    #[test]
+    fn rules_share_patterns_and_keep_the_links_that_they_name() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        fs::create_dir(root.join("deep")).unwrap();
+        fs::write(root.join("deep/a.key"), "").unwrap();
+        for (target, name) in [("deep", "folder"), ("missing", "gone"), ("deep", "other")] {
+            std::os::unix::fs::symlink(target, root.join(name)).unwrap();
+        }
+        let writing = ["**/*.key", "folder/a.key", "gone"].map(|name| root.join(name));
+        let mut rules = vec![Denial::Reading(root.join("**/*.key"))];
+        rules.extend(writing.map(Denial::Writing));
+        let key = BTreeSet::from([root.join("deep/a.key")]);
+        let expected = Files {
+            programs: Vec::new(),
+            unreadable: key.clone(),
+            unwritable: key,
+            links: [root.join("folder"), root.join("gone")].into(),
+        };
+        assert_eq!(Denied::of(rules).files(&root).unwrap(), expected);
+    }
+
     /// A command that can make links cannot keep the next ones from starting, and one that can make files cannot exceed a limit.
     #[test]
     fn links_of_commands_hide_nothing_that_commands_need() {
@@ -597,12 +630,10 @@ mod tests {
         }
         let denied = Denied::of(vec![Denial::Reading(root.join("**/secret*"))]);
         let limited = |entries| {
-            let tree = Tree::limited(entries);
-            denied
-                .found
-                .lock()
-                .trees
-                .insert(root.join("**/secret*"), tree);
+            let mut patterns =
+                Patterns::of([root.join("**/secret*").as_path()].into_iter()).unwrap();
+            patterns.limit(&root, entries);
+            denied.found.lock().patterns = Some(patterns);
             denied.files(&root)
         };
         assert_eq!(limited(6), Ok(Files::default()));

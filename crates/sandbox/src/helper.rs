@@ -3,8 +3,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
+use std::os::fd::AsRawFd as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use nix::mount::MsFlags;
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{getgid, getuid};
 
 use super::seccomp::{self, Coverage};
@@ -81,12 +85,44 @@ fn confine(spec: &Spec) -> Result<(), String> {
     if let Network::Proxy(socket) = &spec.network {
         network::hand_over_listener(socket)?;
     }
+    keep_links(&spec.links)?;
     capabilities::drop_all()?;
     match spec.stage {
         Stage::Landlock => landlock::confine(spec)?,
         Stage::Bubblewrap => landlock::confine_files(spec)?,
     }
     seccomp::apply(&seccomp::denied(coverage(spec)))
+}
+
+/// Mounts `links` where they are: what is mounted can be neither replaced nor removed.
+fn keep_links(links: &[PathBuf]) -> Result<(), String> {
+    if links.is_empty() {
+        return Ok(());
+    }
+    let failed = |error: nix::Error| format!("cannot protect symbolic links: {error}");
+    // `bwrap` can leave this process in a namespace to which its mounts do not belong.
+    nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).map_err(failed)?;
+    for link in links {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = match rustix::fs::open(link, flags, Mode::empty()) {
+            Ok(opened) => opened,
+            // Another command removed it.
+            Err(rustix::io::Errno::NOENT) => continue,
+            Err(error) => return Err(format!("cannot protect `{}`: {error}", link.display())),
+        };
+        // A path would lead to the target.
+        let itself = format!("/proc/self/fd/{}", opened.as_raw_fd());
+        let none = None::<&str>;
+        nix::mount::mount(
+            Some(itself.as_str()),
+            itself.as_str(),
+            none,
+            MsFlags::MS_BIND,
+            none,
+        )
+        .map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// The coverage of the filter.

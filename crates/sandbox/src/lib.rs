@@ -42,6 +42,8 @@ mod denied;
 pub mod helper;
 #[cfg(target_os = "linux")]
 mod landlock;
+mod links;
+mod mount_table;
 mod mounts;
 pub mod network;
 mod protected;
@@ -57,6 +59,8 @@ mod starter;
 #[cfg(target_os = "linux")]
 mod supervisor;
 mod tree;
+#[cfg_attr(not(target_os = "linux"), path = "no_watch.rs")]
+mod watch;
 
 pub use backend::{Backend, SandboxError};
 pub use confinement::{Confined, Confinement};

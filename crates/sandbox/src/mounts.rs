@@ -64,7 +64,6 @@ impl Mounts {
     }
 
     /// Whether a command finds `path` of the host itself, and can write to it.
-    #[cfg(target_os = "linux")]
     pub(super) fn is_open(&self, path: &Path) -> bool {
         matches!(self.at(path), Some((_, Source::Writable)))
     }

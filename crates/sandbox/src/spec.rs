@@ -14,6 +14,9 @@ pub(super) struct Spec {
     /// Files and directories, none of them writable, that cannot be read or executed under Landlock.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub hidden: BTreeSet<PathBuf>,
+    /// Symbolic links that no command can replace, in bubblewrap.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<PathBuf>,
     pub read_only: bool,
     pub network: Network,
 }

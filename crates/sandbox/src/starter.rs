@@ -67,12 +67,19 @@ pub(super) fn arguments(spec: &Spec, invocation: &Invocation) -> Option<Vec<OsSt
     let filter = seccomp::encoded(&seccomp::denied(helper::coverage(spec))).ok()?;
     let numbers = [format!("{handled:x}"), format!("{of_file:x}"), filter];
     let mut arguments: Vec<OsString> = numbers.map(OsString::from).into();
+    for link in &spec.links {
+        arguments.push(word('l', link));
+    }
     for path in &spec.writable {
         // Mounts are what they hide, a file or a directory.
-        let mut word = OsString::from(if path.is_file() { "f" } else { "d" });
-        word.push(path);
-        arguments.push(word);
+        arguments.push(word(if path.is_file() { 'f' } else { 'd' }, path));
     }
     arguments.push("--".into());
     Some(arguments)
+}
+
+fn word(kind: char, path: &Path) -> OsString {
+    let mut word = OsString::from(kind.to_string());
+    word.push(path);
+    word
 }

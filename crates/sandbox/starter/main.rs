@@ -1,9 +1,9 @@
-//! `starter HANDLED OF_FILE FILTER [dPATH|fPATH]… -- PROGRAM ARGUMENTS…`: the first process of a command in bubblewrap.
+//! `starter HANDLED OF_FILE FILTER [lPATH]… [dPATH|fPATH]… -- PROGRAM ARGUMENTS…`: the first process of a command in bubblewrap.
 //!
 //! A program of its own without the standard library: a second start of osier takes longer than all of bubblewrap, mostly to
 //! relocate its tables. It decides nothing. `src/starter.rs` computes what it applies: the rights of Landlock that are limited,
-//! those that a file can have, and the filter for system calls, as hexadecimal numbers; then the directories and files that can be
-//! written. When anything fails, the command does not run. `build.rs` compiles it, so it is not a module of the crate.
+//! those that a file can have, and the filter for system calls, as hexadecimal numbers; then the symbolic links that
+//! nothing can replace, and the directories and files that can be written. When anything fails, the command does not run. `build.rs` compiles it, so it is not a module of the crate.
 
 #![no_std]
 #![no_main]
@@ -32,17 +32,21 @@ mod call {
     pub const WAIT4: usize = 61;
     pub const CAPSET: usize = 126;
     pub const PRCTL: usize = 157;
+    pub const MOUNT: usize = 165;
     pub const EXIT_GROUP: usize = 231;
     pub const OPENAT: usize = 257;
+    pub const UNSHARE: usize = 272;
     pub const SECCOMP: usize = 317;
 }
 #[cfg(not(target_arch = "x86_64"))]
 mod call {
+    pub const MOUNT: usize = 40;
     pub const OPENAT: usize = 56;
     pub const CLOSE: usize = 57;
     pub const WRITE: usize = 64;
     pub const CAPSET: usize = 91;
     pub const EXIT_GROUP: usize = 94;
+    pub const UNSHARE: usize = 97;
     pub const PRCTL: usize = 167;
     pub const CLONE: usize = 220;
     pub const EXECVE: usize = 221;
@@ -54,6 +58,7 @@ const LANDLOCK_CREATE_RULESET: usize = 444;
 const LANDLOCK_ADD_RULE: usize = 445;
 const LANDLOCK_RESTRICT_SELF: usize = 446;
 
+const ENOENT: isize = -2;
 const EINTR: isize = -4;
 const EPERM: isize = -1;
 const EINVAL: isize = -22;
@@ -61,6 +66,12 @@ const ENOSYS: isize = -38;
 
 const AT_FDCWD: usize = -100_isize as usize;
 const O_PATH_CLOEXEC: usize = 0o12_000_000;
+#[cfg(target_arch = "aarch64")]
+const O_NOFOLLOW: usize = 0o100_000;
+#[cfg(not(target_arch = "aarch64"))]
+const O_NOFOLLOW: usize = 0o400_000;
+const NEW_MOUNTS: usize = 0x2_0000;
+const MS_BIND: usize = 4096;
 const PATH_BENEATH: usize = 1;
 const SIGCHLD: usize = 17;
 const SET_MODE_FILTER: usize = 1;
@@ -201,6 +212,43 @@ impl Arguments {
         self.next += 1;
         word
     }
+
+    /// The first character of the next word.
+    fn peek(&mut self) -> u8 {
+        let word = self.next();
+        self.next -= 1;
+        at(word, 0)
+    }
+}
+
+/// Mounts links where they are: what is mounted can be neither replaced nor removed.
+fn keep_links(arguments: &mut Arguments) {
+    let step = "cannot protect symbolic links";
+    if arguments.peek() == b'l' {
+        // `bwrap` can leave this process in a namespace to which its mounts do not belong.
+        check(system_call(call::UNSHARE, [NEW_MOUNTS, 0, 0, 0, 0]), step);
+    }
+    while arguments.peek() == b'l' {
+        // SAFETY: behind the letter is at least the 0.
+        let name = unsafe { arguments.next().add(1) } as usize;
+        let flags = O_PATH_CLOEXEC | O_NOFOLLOW;
+        let opened = system_call(call::OPENAT, [AT_FDCWD, name, flags, 0, 0]);
+        // Another command removed it.
+        if opened == ENOENT {
+            continue;
+        }
+        let opened = check(opened, step);
+        // No other file is open.
+        if opened > 9 {
+            fail(step);
+        }
+        // The path of the link would lead to its target.
+        let mut path = *b"/proc/self/fd/?\0";
+        path[path.len() - 2] = b'0' + opened as u8;
+        let itself = path.as_ptr() as usize;
+        check(system_call(call::MOUNT, [itself, itself, 0, MS_BIND, 0]), step);
+        system_call(call::CLOSE, [opened, 0, 0, 0, 0]);
+    }
 }
 
 /// Limits writing to the paths before `--`.
@@ -284,6 +332,7 @@ unsafe extern "C" fn start(stack: *const usize) -> ! {
     let handled = number(arguments.next());
     let of_file = number(arguments.next());
     let filter = arguments.next();
+    keep_links(&mut arguments);
     drop_capabilities();
     confine_files(&mut arguments, handled, of_file);
     apply_filter(filter);

@@ -17,7 +17,7 @@ use osier_testing::skip;
 use tempfile::TempDir;
 
 /// The user without privileges, when the tests run as root.
-const OTHER_USER: u32 = 65534;
+pub(super) const OTHER_USER: u32 = 65534;
 
 /// The backend, the mode, and the network: `none`, `list` or `all`.
 const CONFIGURATIONS: [(&str, SandboxMode, &str); 6] = [
@@ -295,18 +295,7 @@ impl Target {
             invocation.program = "/usr/bin/python3".into();
         }
         if let Some(user) = machine.user {
-            // The directory for temporary files, which this process made.
-            let private = if backend == "bubblewrap" {
-                let mapped = confinement.host_path(Path::new("/tmp"));
-                mapped.parent().unwrap().to_owned()
-            } else {
-                let mut variables = invocation.env.iter();
-                let folder = variables.find(|(name, _)| name == "TMPDIR").unwrap();
-                PathBuf::from(&folder.1)
-            };
-            let name = private.file_name().unwrap().to_string_lossy();
-            assert!(name.starts_with("osier-tmp-"), "{}", private.display());
-            own(&private, user);
+            own_temporary(&confinement, &invocation, user);
         }
         Some(self.start(&invocation, machine))
     }
@@ -364,7 +353,21 @@ fn uuid_like(path: &Path) -> String {
     path.file_name().unwrap().to_str().unwrap().to_owned()
 }
 
-fn own(path: &Path, user: u32) {
+/// Gives the directory for temporary files, which this process made, to `user`.
+pub(super) fn own_temporary(confinement: &Confinement, invocation: &Invocation, user: u32) {
+    let variable = invocation.env.iter().find(|(name, _)| name == "TMPDIR");
+    let named = PathBuf::from(&variable.unwrap().1);
+    let private = match confinement.host_path(&named) {
+        path if path == named => path,
+        // One of two in bubblewrap.
+        path => path.parent().unwrap().to_owned(),
+    };
+    let name = private.file_name().unwrap().to_string_lossy();
+    assert!(name.starts_with("osier-tmp-"), "{}", private.display());
+    own(&private, user);
+}
+
+pub(super) fn own(path: &Path, user: u32) {
     std::os::unix::fs::lchown(path, Some(user), Some(user)).unwrap();
     if path.is_dir() && !path.is_symlink() {
         for entry in fs::read_dir(path).unwrap() {

@@ -360,14 +360,15 @@ fn target_of(text: &str, cwd: &Path) -> What {
     What::File(names, found.real)
 }
 
-/// Whether the file is a device, which no file tool reads, or the memory of the system.
+/// Whether the file is a device, which no file tool reads, the memory of the system, or a log that loses what is read.
 fn is_device((folder, text): &(PathBuf, String)) -> bool {
     const FINE: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/stdin", "/dev/fd/63"];
+    const OF_SYSTEM: [&str; 3] = ["kcore", "kmsg", "trace_pipe"];
     if FINE.contains(&text.as_str()) {
         return false;
     }
     let real = real_path::resolve(&folder.join(text)).real;
-    real.starts_with("/dev") || real.ends_with("kcore")
+    real.starts_with("/dev") || OF_SYSTEM.iter().any(|name| real.ends_with(name))
 }
 
 /// Whether the file is there, and outside of the working directory: with it, `git diff` compares any files.

@@ -698,6 +698,8 @@ pub(crate) const HOSTILE: &[&str] = &[
     "cat /proc/self/cwd/.env",
     "cat /proc/self/root/etc/shadow",
     "cat /proc/kcore",
+    "cat /proc/kmsg",
+    "head -1 /sys/kernel/tracing/trace_pipe",
     "cd /proc && cat ./kcore",
     "set -o keyword; git log GIT_PAGER=./evil",
     "set -k; git log GIT_PAGER=./evil",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Confinement, Requested};
 use crate::backend::{Backend, SandboxError};
 use crate::bubblewrap::{Layout, Temporary};
-use crate::denied::{Denial, Denied, Limit, base_of, is_one_of_many};
+use crate::denied::{Denial, Denied, Limit, directory_of, is_one_of_many};
 use crate::mounts::{Mounts, Source};
 use crate::protected::Found;
 use crate::spec::Network;
@@ -29,7 +29,7 @@ impl Confinement {
         let places = match (backend, denial) {
             (Backend::Bubblewrap(_), _) | (_, Denial::Connecting(_)) => return None,
             (_, Denial::Writing(path)) | (Backend::Landlock(_), Denial::Reading(path)) => {
-                vec![base_of(path).0]
+                vec![directory_of(path)]
             }
             (Backend::Landlock(_), Denial::Program(_)) => {
                 let files = Denied::of(vec![denial.clone()]).files(&self.cwd);
@@ -39,9 +39,11 @@ impl Confinement {
         };
         let writable = real(&self.writable(&requested, &self.temporary().ok()?));
         let is_open = |place: &PathBuf| {
-            let place = place.canonicalize().unwrap_or_else(|_| place.clone());
+            let real = place.canonicalize().unwrap_or_else(|_| place.clone());
+            // The place itself can be a link, which a command could replace.
+            let is_below = |folder: &PathBuf| place.starts_with(folder) || real.starts_with(folder);
             let mut folders = writable.iter();
-            folders.any(|folder| place.starts_with(folder) || folder.starts_with(&place))
+            folders.any(|folder| is_below(folder) || folder.starts_with(&real))
         };
         places.iter().any(is_open).then_some(Limit::NeedsBubblewrap)
     }
@@ -148,6 +150,9 @@ impl Confinement {
         let files = requested.denied.files(&self.cwd).map_err(too_many)?;
         for path in &files.unwritable {
             layout.lock(path);
+        }
+        for link in &files.links {
+            layout.keep_link(link);
         }
         // Without osier itself no command would run.
         let own = self.helper.as_ref().and_then(|own| own.canonicalize().ok());
