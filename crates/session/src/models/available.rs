@@ -54,6 +54,8 @@ pub struct Models {
     /// The osier server that receives all calls.
     pub(super) server: Option<Server>,
     pub(super) chosen: Arc<Model>,
+    /// The model of the command line with the address of `--base-url`.
+    addressed: Option<Arc<Model>>,
     /// The level named with the model, as in `sonnet:high`.
     level: Option<ThinkingLevel>,
     fallback: Vec<Arc<Model>>,
@@ -258,6 +260,7 @@ impl Models {
             cwd: setup.cwd.clone(),
             embedded,
             chosen: default.unwrap_or_else(placeholder),
+            addressed: None,
             level: None,
             fallback: Vec::new(),
             cycle: cycle.clone(),
@@ -292,7 +295,17 @@ impl Models {
             .catalogue
             .find(reference, &|model| self.is_usable(model))?;
         scripts::check(&self.cwd, &found.model).map_err(ModelError::Script)?;
-        Ok((found.model, found.level))
+        Ok((self.addressed(found.model), found.level))
+    }
+
+    /// The model with its address on the command line: nothing may send its key to another one.
+    fn addressed(&self, model: Arc<Model>) -> Arc<Model> {
+        let is_same = |known: &&Arc<Model>| known.reference() == model.reference();
+        self.addressed
+            .as_ref()
+            .filter(is_same)
+            .cloned()
+            .unwrap_or(model)
     }
 
     /// The model of the next request.
@@ -455,6 +468,7 @@ impl Models {
             self.add_key(&model.provider, key, setup);
         }
         self.chosen = Arc::new(model);
+        self.addressed = setup.base_url.is_some().then(|| Arc::clone(&self.chosen));
     }
 
     fn add_key(&mut self, provider: &str, key: &Secret, setup: &SessionSetup) {
@@ -472,8 +486,9 @@ impl Models {
                 selected.unwrap_or_default()
             });
             for found in selected {
-                if !set.contains(&found.model) {
-                    set.push(found.model);
+                let model = self.addressed(found.model);
+                if !set.contains(&model) {
+                    set.push(model);
                 }
             }
             return set;
@@ -495,7 +510,7 @@ impl Models {
             .list()
             .iter()
             .filter(usable)
-            .cloned()
+            .map(|model| self.addressed(Arc::clone(model)))
             .collect();
         if let Some((model, _)) = &self.embedded {
             set.insert(0, Arc::clone(model));
@@ -539,5 +554,32 @@ impl Models {
     pub(crate) fn is_of_bundled_vendor(&self) -> bool {
         let is_bundled = PROVIDERS.iter().any(|row| row.name == self.chosen.provider);
         is_bundled && self.server.is_none() && self.chosen.base_url.starts_with("https://")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use osier_base::folders::Folders;
+
+    use super::*;
+
+    #[test]
+    fn a_model_keeps_its_address_of_the_command_line_however_it_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut setup = SessionSetup::new(Folders::under(folder.path()), folder.path().to_owned());
+        let (models, _) = Models::load_lenient(&setup);
+        let known = models.catalogue.list().iter();
+        let mut known = known.filter(|model| model.provider == "anthropic");
+        let (named, other) = (known.next().unwrap(), known.next().unwrap());
+        setup.model = Some(named.reference());
+        setup.api_key = Some(Secret::new("k".to_owned()));
+        setup.base_url = Some("http://127.0.0.1:9/".to_owned());
+        let (mut models, _) = Models::load(&setup).unwrap();
+        models.choose(other);
+        let address = |models: &Models, name: &str| models.find(name).unwrap().0.base_url.clone();
+        for name in [&named.reference(), &format!("{}:high", named.reference())] {
+            assert_eq!(address(&models, name), "http://127.0.0.1:9", "{name}");
+        }
+        assert_eq!(address(&models, &other.reference()), other.base_url);
     }
 }
