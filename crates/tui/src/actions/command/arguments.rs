@@ -94,7 +94,7 @@ pub(super) fn terminal(command: &str) -> Parsed {
     let command = command.to_owned();
     Ok(vec![
         Op::StartTerminal { command }.into(),
-        Command::Terminals.into(),
+        Action::TypeInNewTerminal,
     ])
 }
 
