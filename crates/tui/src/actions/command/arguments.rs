@@ -1,6 +1,6 @@
 //! Arguments of slash commands.
 
-use crate::actions::{Action, Command, StoredSession};
+use crate::actions::{Action, StoredSession};
 use osier_protocol::{
     CheckpointOp, DiffRange, FilesAt, Mark, Op, Opening, ServerAction, TreeOp, slash,
 };

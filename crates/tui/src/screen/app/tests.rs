@@ -426,7 +426,7 @@ fn a_notice_covers_no_keys_and_no_input() {
         assert!(before[23].starts_with("find: fi"), "{before:#?}");
         app.activity.toast.show(&Toast::info(notice), now);
         let shown = rows(&mut app, (80, 24), now);
-        assert_eq!(shown[20..], before[20..]);
+        assert_eq!(shown[21..], before[21..]);
         let seen = shown.iter().filter(|row| row.contains(&notice[..6]));
         assert_eq!(seen.count(), 1, "{shown:#?}");
     }
