@@ -164,8 +164,6 @@ def echo(osier, home):
     screen = interface(osier, home)
     os.write(screen.fd, b"/terminal cat\r")
     screen.rest()
-    os.write(screen.fd, b"\r")
-    screen.rest()
     plain = Terminal(["cat"], home)
     for pause in (0.1, 0.02):
         for name, terminal in (("plain terminal", plain), ("terminal of the interface", screen)):

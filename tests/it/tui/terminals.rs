@@ -56,7 +56,8 @@ async fn user_starts_and_kills_a_terminal() {
         .send("!> echo up; exec sleep 600")
         .shows("\nup")
         .await;
-    screen.type_text("x");
+    screen.shows("ctrl+] leave").await;
+    screen.press("ctrl+]").type_text("x");
     assert!(screen.screen().contains("press x again to kill it"));
     // The shell gets SIGHUP with its terminal, and SIGTERM as any process that is killed: the faster one ends it.
     screen.type_text("x").shows("─ SIG").await;

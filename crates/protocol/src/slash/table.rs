@@ -64,6 +64,7 @@ table! {
     "copy" Conversation "" "Copy the last answer" .key("copy_answer").on_screens();
     "copy-code" Conversation "" "Copy the last code block" .key("copy_code");
     "copy-output" Conversation "" "Copy the last output of a call or command" .key("copy_output");
+    "doctor" Application "" "Check the environment and suggest fixes";
     "fan" Run "MODEL MODEL … [-- PROMPT]" "Run several models side by side" .on_screens().sends(requests::fan);
     "fork" Session "[worktree]" "Fork a new session from before the last prompt"
         .by_word().values(&["worktree"]).on_screens().sends(requests::fork);
@@ -72,7 +73,7 @@ table! {
     "import" Session "FILE" "Import a session from osier, pi, Claude Code or Codex" .sends(requests::import);
     "jobs" Run "" "List background jobs";
     "keymap" Settings "[NAME]" "Change keyboard shortcuts, or use another keymap"
-        .values(&["default", "vim", "emacs"]);
+        .values(&["default", "vim", "emacs"]).aliases(&["vim"]);
     "log" Application "" "Show warnings, retries and failed calls of the session"
         .everywhere(|_| requests::one(Op::GetLog));
     "logout" Account "[PROVIDER]" "Sign out of a provider" .everywhere(requests::logout);

@@ -485,8 +485,9 @@ impl Models {
                 selected.unwrap_or_default()
             });
             for found in selected {
-                if !set.contains(&found.model) {
-                    set.push(found.model);
+                let model = self.at_given_url(found.model);
+                if !set.contains(&model) {
+                    set.push(model);
                 }
             }
             return set;
@@ -508,7 +509,7 @@ impl Models {
             .list()
             .iter()
             .filter(usable)
-            .cloned()
+            .map(|model| self.at_given_url(Arc::clone(model)))
             .collect();
         if let Some((model, _)) = &self.embedded {
             set.insert(0, Arc::clone(model));
@@ -552,5 +553,37 @@ impl Models {
     pub(crate) fn is_of_bundled_vendor(&self) -> bool {
         let is_bundled = PROVIDERS.iter().any(|row| row.name == self.chosen.provider);
         is_bundled && self.server.is_none() && self.chosen.base_url.starts_with("https://")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use osier_base::folders::Folders;
+
+    use super::*;
+
+    #[test]
+    fn a_model_keeps_its_address_of_the_command_line_however_it_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut setup = SessionSetup::new(Folders::under(folder.path()), folder.path().to_owned());
+        let (models, _) = Models::load_lenient(&setup);
+        let known = models.catalogue.list().iter();
+        let (of_provider, others): (Vec<_>, Vec<_>) =
+            known.partition(|model| model.provider == "anthropic");
+        let (named, second, other) = (of_provider[0], of_provider[1], others[0]);
+        setup.model = Some(named.reference());
+        setup.api_key = Some(Secret::new("k".to_owned()));
+        setup.base_url = Some("http://127.0.0.1:9/".to_owned());
+        let (mut models, _) = Models::load(&setup).unwrap();
+        models.choose(second);
+        let address = |models: &Models, name: &str| models.find(name).unwrap().0.base_url.clone();
+        for name in [
+            &named.reference(),
+            &format!("{}:high", named.reference()),
+            &second.reference(),
+        ] {
+            assert_eq!(address(&models, name), "http://127.0.0.1:9", "{name}");
+        }
+        assert_eq!(address(&models, &other.reference()), other.base_url);
     }
 }

@@ -52,7 +52,7 @@ pub fn is_sample(cwd: &Path) -> bool {
 fn script(folder: &Path, ends: &str) -> Script {
     let place = folder.display();
     let file = |name: &str| folder.join(name).to_string_lossy().into_owned();
-    Script::new()
+    summaries(Script::new())
         .turn(|turn| {
             let turn = say(turn, &format!(
                 "This is a **scripted demo**, not a language model: it shows the same answers whatever you type. \
@@ -122,6 +122,22 @@ const REVIEW: &str = "Now it is your turn:\n\n\
     2. Look back: `alt+t` shows this session as a tree, `/undo` goes back before your prompt.\n\
     3. Sign in: `/login`. A key such as `ANTHROPIC_API_KEY` or a local server such as Ollama works, too.\n\
     4. `/close` closes this tab. You are back in your own directory: describe your task.";
+
+/// Answers the requests of a compaction, whenever they come.
+fn summaries(script: Script) -> Script {
+    script
+        .turn(|turn| turn.when_user("</conversation>").text(SUMMARY).repeat())
+        .turn(|turn| {
+            turn.when_user("write `none` if nothing is missing")
+                .text("none")
+                .repeat()
+        })
+}
+
+/// The summary of the demo, in the form that is asked for.
+const SUMMARY: &str = "## Goal\nTry osier with its scripted demo.\n## Constraints & Preferences\n(none)\n## Progress\n\
+    ### Done\nA part of the demo was played.\n### In Progress\n(none)\n### Blocked\n(none)\n## Key Decisions\n(none)\n\
+    ## Next Steps\nSend any prompt: the demo continues.\n## Critical Context\nThe answers are scripted.";
 
 fn say(turn: Turn, text: &str) -> Turn {
     turn.text(text).paced(PACE.0, PACE.1)

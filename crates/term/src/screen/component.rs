@@ -144,6 +144,12 @@ pub trait Component<C: Commands, A>: Any {
         None
     }
 
+    /// Rows at the bottom of the screen that stay in sight under a page of keys or a notice: the line of keys, and what is
+    /// typed into it.
+    fn foot(&self) -> u16 {
+        1
+    }
+
     /// Whether the wheel moves its selection. A choice of answers must not change by it.
     fn takes_wheel(&self) -> bool {
         true

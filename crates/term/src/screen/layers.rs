@@ -155,6 +155,12 @@ impl<C: Commands, A: 'static> Layers<C, A> {
         areas.map(|area| area.y).min()
     }
 
+    /// Rows at the bottom of the screen that stay in sight: the footer, or those of the topmost layer.
+    pub fn foot(&self) -> u16 {
+        let top = self.stack.last();
+        top.map_or(1, |layer| layer.component.foot())
+    }
+
     /// Whether the wheel moves the selection of the topmost layer.
     pub fn takes_wheel(&self) -> bool {
         let top = self.stack.last();

@@ -56,15 +56,12 @@ impl fmt::Display for Route {
             Self::NestedTmux => {
                 write!(
                     out,
-                    "copied to the tmux buffer; the outer tmux ignores it unless `set-clipboard` is `on`"
+                    "copied to the tmux buffer (for the outer tmux: `set -g set-clipboard on`)"
                 )
             }
             Self::TmuxBuffer => write!(out, "copied to the tmux buffer"),
             Self::ThroughTmux => {
-                write!(
-                    out,
-                    "sent to tmux, which ignores it unless `set-clipboard` is `on`"
-                )
+                write!(out, "sent to tmux (needs `set -g set-clipboard on`)")
             }
             Self::ThroughScreen => write!(
                 out,
@@ -87,10 +84,9 @@ pub struct CopyResult {
 
 impl fmt::Display for CopyResult {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}", self.route)?;
         match &self.file {
-            Some(file) => write!(out, "; also in {}", file.display()),
-            None => Ok(()),
+            Some(file) => write!(out, "written to {}; {}", file.display(), self.route),
+            None => write!(out, "{}", self.route),
         }
     }
 }

@@ -93,6 +93,8 @@ pub(crate) enum Action {
         id: String,
         text: String,
     },
+    /// Shows the terminal that is about to start, and types in it.
+    TypeInNewTerminal,
     /// Shows the details of an MCP server and its actions.
     ShowServer(String),
     /// Searches the conversation for this text.

@@ -37,6 +37,8 @@ pub enum Effect {
         with: Viewer,
     },
     Repaint,
+    /// Check the environment. The app shows the report in the conversation.
+    Doctor,
     /// A run ended or an answer is needed.
     Notify(String),
     /// Show this theme without choosing it; without a name, the chosen one again.

@@ -186,14 +186,25 @@ fn picker(now: PermissionMode, rules: &[RuleInfo]) -> Picker<Entry> {
         .chain(new)
         .chain([Entry::Trust])
         .chain(rules);
-    Picker::new("Permissions", "no mode or rule matches", entries, |entry| {
-        [match entry {
-            Entry::Mode { mode, .. } => Op::SetPermissions { mode: *mode }.into(),
-            Entry::Add(new) => Action::AddRule(*new),
-            Entry::Trust => Command::Trust.into(),
-            Entry::Rule(info) => remove(info),
-        }]
-    })
+    Picker::new(
+        "Permissions",
+        "no mode or rule matches",
+        entries,
+        |entry| match entry {
+            Entry::Mode { mode, .. } => {
+                let told = format!("mode {}: {}", mode.name(), mode.meaning());
+                vec![
+                    Op::SetPermissions { mode: *mode }.into(),
+                    Toast::info(told).into(),
+                ]
+            }
+            Entry::Add(new) => vec![Action::AddRule(*new)],
+            Entry::Trust => vec![Command::Trust.into()],
+            Entry::Rule(info) => vec![remove(info)],
+        },
+    )
+    // `enter` in the list that was just opened changes nothing.
+    .with_selected(|entry| matches!(entry, Entry::Mode { is_set: true, .. }))
     .with_columns(Columns::SENTENCE)
     .taking("set mode, add or remove")
 }
@@ -238,6 +249,10 @@ impl PermissionsDialog {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
+    use osier_term::{Component as _, Cx};
+
     use super::*;
 
     #[test]
@@ -257,6 +272,20 @@ mod tests {
                 (found, expected) => panic!("{text}: {found:?}, not {expected:?}"),
             }
         }
+    }
+
+    #[test]
+    fn the_list_opens_at_the_mode_that_is_set() {
+        let mut actions = Vec::new();
+        let mut cx = Cx {
+            actions: &mut actions,
+            now: Instant::now(),
+        };
+        let mode = PermissionMode::Ask;
+        let _ = picker(mode, &[]).on_command(Command::Accept, &mut cx);
+        let set = Op::SetPermissions { mode };
+        let told = Toast::info("mode ask: ask before changes");
+        assert_eq!(actions, [Action::CloseLayer, set.into(), told.into()]);
     }
 
     #[test]

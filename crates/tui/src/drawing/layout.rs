@@ -71,8 +71,9 @@ pub(crate) fn divide(screen: Rect, wanted: Wanted) -> Areas {
     }
 }
 
-/// Divides `screen` while a question has the place of the editor: `rows` of it above the footer, and the conversation.
-pub(crate) fn divide_for_question(screen: Rect, rows: u16) -> Areas {
+/// Divides `screen` while a question has the place of the editor: `rows` of it above the footer, the rows of a notice above
+/// the question, and the conversation.
+pub(crate) fn divide_for_question(screen: Rect, rows: u16, notice: u16) -> Areas {
     let footer = Rect {
         y: screen.bottom().saturating_sub(1),
         height: screen.height.min(1),
@@ -89,12 +90,14 @@ pub(crate) fn divide_for_question(screen: Rect, rows: u16) -> Areas {
         height: 0,
         ..screen
     };
+    let mut transcript = Rect {
+        height: questions.y - screen.y,
+        ..screen
+    };
+    let status = cut_bottom(&mut transcript, notice);
     Areas {
-        transcript: Rect {
-            height: questions.y - screen.y,
-            ..screen
-        },
-        status: none,
+        transcript,
+        status,
         queue: none,
         questions,
         rule: none,
@@ -205,8 +208,9 @@ mod tests {
 
     #[test]
     fn a_question_leaves_the_other_rows_to_the_conversation() {
-        let areas = divide_for_question(Rect::new(0, 0, 80, 24), 4);
-        assert_eq!(areas.transcript, Rect::new(0, 0, 80, 19));
+        let areas = divide_for_question(Rect::new(0, 0, 80, 24), 4, 1);
+        assert_eq!(areas.transcript, Rect::new(0, 0, 80, 18));
+        assert_eq!(areas.status, Rect::new(0, 18, 80, 1));
         assert_eq!(areas.questions, Rect::new(0, 19, 80, 4));
         assert_eq!(areas.footer, Rect::new(0, 23, 80, 1));
     }

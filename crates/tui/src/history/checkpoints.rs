@@ -150,7 +150,7 @@ pub(crate) fn on_event(
             let counts = match (changes.len() - deleted, deleted) {
                 (restored, 0) => format!("{} restored", files(restored)),
                 (0, deleted) => format!("{} deleted", files(deleted)),
-                (restored, deleted) => format!("{restored} restored, {deleted} deleted"),
+                (restored, deleted) => format!("{} restored, {deleted} deleted", files(restored)),
             };
             let text = format!("{counts}; `/restore undo` reverts this");
             transcript.notice(Severity::Info, &text);

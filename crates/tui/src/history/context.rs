@@ -47,19 +47,19 @@ struct CacheFigures {
     kept: String,
 }
 
-/// How each kind is drawn in the bar.
-fn token(kind: WindowPartKind) -> Token {
+/// The sign and the colour of each kind in the bar. Kinds that have one colour in a theme of few colours differ in the sign.
+fn drawn(kind: WindowPartKind) -> (&'static str, Token) {
     match kind {
-        WindowPartKind::System => Token::Muted,
-        WindowPartKind::Tools => Token::Code,
-        WindowPartKind::Summaries => Token::Error,
-        WindowPartKind::Prompts => Token::Text,
-        WindowPartKind::Files => Token::SyntaxType,
-        WindowPartKind::Answers => Token::Accent,
-        WindowPartKind::Thinking => Token::Border,
-        WindowPartKind::ToolCalls => Token::Working,
-        WindowPartKind::ToolResults => Token::Success,
-        WindowPartKind::Shell => Token::Warning,
+        WindowPartKind::System => ("█", Token::Muted),
+        WindowPartKind::Tools => ("█", Token::Code),
+        WindowPartKind::Summaries => ("█", Token::Error),
+        WindowPartKind::Prompts => ("▓", Token::Text),
+        WindowPartKind::Files => ("▓", Token::SyntaxType),
+        WindowPartKind::Answers => ("█", Token::Accent),
+        WindowPartKind::Thinking => ("▚", Token::Thinking),
+        WindowPartKind::ToolCalls => ("▓", Token::Working),
+        WindowPartKind::ToolResults => ("█", Token::Success),
+        WindowPartKind::Shell => ("▚", Token::Warning),
     }
 }
 
@@ -148,7 +148,8 @@ impl ContextView {
             // The counted total is distributed in proportion to the estimates.
             let end = sum as usize * report.used as usize / guessed.max(1) as usize;
             let end = (end * width / window).min(width);
-            row.push("█".repeat(end.saturating_sub(used)), token(part.kind));
+            let (sign, token) = drawn(part.kind);
+            row.push(sign.repeat(end.saturating_sub(used)), token);
             used = used.max(end);
         }
         let reserve = (report.reserve as usize * width / window).min(width - used);
@@ -264,9 +265,10 @@ fn part_row(part: WindowPart, largest: u64, width: usize) -> Row {
         goes => format!("{} to compact", tokens(goes)),
     };
     let cells = part.tokens as f64 / largest.max(1) as f64 * BAR as f64;
+    let (sign, token) = drawn(part.kind);
     let line = Line {
-        sign: "█",
-        token: token(part.kind),
+        sign,
+        token,
         name: &format!("{} ({})", part.kind.name(), part.count),
         count: part.tokens,
         cells: (cells.round() as usize).max(usize::from(part.tokens > 0)),
@@ -375,10 +377,24 @@ impl Component<Command, Action> for ContextView {
 
 #[cfg(test)]
 mod tests {
+    use osier_term::theme::{ColourDepth, ThemeStore};
+
     use super::*;
 
     fn shown(cache: &CacheFigures) -> Vec<String> {
         cache.rows(60).iter().map(Row::text).collect()
+    }
+
+    #[test]
+    fn each_part_of_the_window_is_told_from_the_others_with_sixteen_colours() {
+        let (theme, _) = ThemeStore::new(None, ColourDepth::Ansi).load("system");
+        let drawn = WindowPartKind::ALL.map(|kind| {
+            let (sign, token) = drawn(kind);
+            (sign, theme.style(token).fg)
+        });
+        for (place, part) in drawn.iter().enumerate() {
+            assert!(!drawn[..place].contains(part), "{part:?}");
+        }
     }
 
     #[test]

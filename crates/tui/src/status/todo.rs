@@ -75,8 +75,10 @@ impl TodoView {
     pub(crate) fn rows_up_to(&self, width: usize, limit: usize) -> Vec<Row> {
         let width = width.saturating_sub(2);
         if self.is_collapsed() || limit < 2 {
-            let summary = text::single_line(&self.list.summary());
+            let mut summary = text::single_line(&self.list.summary());
             let (mark, token) = if self.is_paused {
+                // Nothing is done now.
+                summary = summary.replacen("done; now: ", "done; next: ", 1);
                 (PAUSE, Token::Muted)
             } else {
                 ("≡", Token::Accent)
@@ -194,7 +196,7 @@ mod tests {
             view.rows(40, rows).iter().map(Row::text).collect()
         };
         assert_eq!(shown(24, false), ["  ≡ 0 of 2 done; now: Test"]);
-        assert_eq!(shown(24, true), ["  ‖ 0 of 2 done; now: Test"]);
+        assert_eq!(shown(24, true), ["  ‖ 0 of 2 done; next: Test"]);
         assert_eq!(shown(40, false)[1..], ["  ▸ Test", "  · Report"]);
         assert_eq!(shown(40, true)[1..], ["  ‖ Test", "  · Report"]);
     }

@@ -1,6 +1,6 @@
 //! Arguments of slash commands.
 
-use crate::actions::{Action, Command, StoredSession};
+use crate::actions::{Action, StoredSession};
 use osier_protocol::{
     CheckpointOp, DiffRange, FilesAt, Mark, Op, Opening, ServerAction, TreeOp, slash,
 };
@@ -94,7 +94,7 @@ pub(super) fn terminal(command: &str) -> Parsed {
     let command = command.to_owned();
     Ok(vec![
         Op::StartTerminal { command }.into(),
-        Command::Terminals.into(),
+        Action::TypeInNewTerminal,
     ])
 }
 

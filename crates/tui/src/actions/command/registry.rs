@@ -273,6 +273,7 @@ macro_rules! commands {
                 SidePanel "panel" .feature();
                 Help "help" .feature().queries(&["h", "help"]);
                 Guide "guide" .feature();
+                Doctor "doctor" .actions(|| vec![Effect::Doctor.into()]);
                 Quit "quit" .feature().queries(&["q", "q!", "qa", "qa!", "quit", "wq", "wq!", "wqa", "x", "xa", "exit"]);
                 CopyAnswer "copy" .feature();
                 CopyCode "copy-code" .feature();

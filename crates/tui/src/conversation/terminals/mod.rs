@@ -14,6 +14,12 @@ pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
     outbox.push(Op::ListTerminals);
 }
 
+/// Opens the panel for a terminal that starts while so many run: keys go to its program at once.
+pub(crate) fn open_new(running: usize, overlays: &mut Overlays, outbox: &mut Outbox) {
+    overlays.push(ID, Terminals::awaiting(running));
+    outbox.push(Op::ListTerminals);
+}
+
 /// Requests the screens of these terminals.
 pub(crate) fn show(terminals: Vec<String>, outbox: &mut Outbox) {
     for terminal in terminals {

@@ -30,6 +30,8 @@ pub(super) struct Terminals {
     screen: TerminalScreen,
     /// Keys go to the program.
     entered: bool,
+    /// A terminal is about to start while so many run: it is entered.
+    awaited: Option<usize>,
     /// A first key asked to kill it.
     doomed: bool,
     /// Where the screen is drawn.
@@ -39,6 +41,14 @@ pub(super) struct Terminals {
 }
 
 impl Terminals {
+    /// A panel that enters the terminal that starts next; so many run.
+    pub(super) fn awaiting(running: usize) -> Self {
+        Self {
+            awaited: Some(running),
+            ..Self::default()
+        }
+    }
+
     /// Stores a newer list. Returns the requests that it makes necessary.
     pub(super) fn set(&mut self, terminals: &[TerminalInfo]) -> Vec<Op> {
         let is_new = terminals.len() > self.listed.len() && !self.entered;
@@ -48,11 +58,17 @@ impl Terminals {
             self.entered = false;
             self.doomed = false;
         }
+        let mut ops = Vec::new();
         if is_new || !is_known {
             let newest = self.listed.last().map(|last| last.id.clone());
-            return self.select(newest).into_iter().collect();
+            ops.extend(self.select(newest));
         }
-        Vec::new()
+        let running = self.listed.iter().filter(|info| info.running).count();
+        if self.awaited.take_if(|before| running > *before).is_some() {
+            self.entered = self.info().is_some_and(|info| info.running);
+            ops.extend(self.fit());
+        }
+        ops
     }
 
     pub(super) fn show(&mut self, id: &str, screen: &TerminalScreen) {
@@ -90,32 +106,31 @@ impl Terminals {
     }
 
     fn enter(&mut self, cx: &mut Cx<'_, Action>) {
-        let Some(info) = self.info().filter(|info| info.running) else {
-            return;
-        };
-        let id = info.id.clone();
-        self.entered = true;
-        self.fit(id, cx);
+        if self.info().is_some_and(|info| info.running) {
+            self.entered = true;
+            cx.actions.extend(self.fit().map(Action::from));
+        }
     }
 
     /// Gives the terminal the size of the panel.
-    fn fit(&mut self, id: String, cx: &mut Cx<'_, Action>) {
+    fn fit(&mut self) -> Option<Op> {
+        let terminal = self.selected.clone()?;
         let size = (self.area.height, self.area.width);
-        if size.0 > 1 && size.1 > 1 && self.requested != Some(size) {
-            self.requested = Some(size);
-            let (rows, columns) = size;
-            cx.push(Op::ResizeTerminal {
-                terminal: id,
-                rows,
-                columns,
-            });
+        if size.0 < 2 || size.1 < 2 || self.requested.replace(size) == Some(size) {
+            return None;
         }
+        let (rows, columns) = size;
+        Some(Op::ResizeTerminal {
+            terminal,
+            rows,
+            columns,
+        })
     }
 
     fn type_text(&mut self, text: String, paste: bool, cx: &mut Cx<'_, Action>) {
         if let Some(id) = self.selected.clone() {
             // The panel may have another size since it was entered.
-            self.fit(id.clone(), cx);
+            cx.actions.extend(self.fit().map(Action::from));
             cx.push(Op::TypeInTerminal {
                 terminal: id,
                 text,
@@ -282,5 +297,38 @@ impl Component<Command, Action> for Terminals {
 
     fn uses(&self, command: Command) -> bool {
         frame::is_of_most_lists(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn running(id: &str) -> TerminalInfo {
+        TerminalInfo {
+            id: id.to_owned(),
+            running: true,
+            ..TerminalInfo::default()
+        }
+    }
+
+    #[test]
+    fn a_terminal_that_the_user_starts_gets_the_keys_at_once() {
+        let mut panel = Terminals::awaiting(1);
+        panel.area = Rect::new(0, 1, 80, 21);
+        panel.set(&[running("t1")]);
+        assert!(!panel.captures(), "the terminal before it is not entered");
+        let ops = panel.set(&[running("t1"), running("t2")]);
+        let terminal = "t2".to_owned();
+        let size = Op::ResizeTerminal {
+            terminal: terminal.clone(),
+            rows: 21,
+            columns: 80,
+        };
+        assert_eq!(ops, [Op::ShowTerminal { terminal }, size]);
+        assert!(panel.captures());
+        // Another one, which the model starts, takes no keys away.
+        panel.set(&[running("t1"), running("t2"), running("t3")]);
+        assert_eq!(panel.selected.as_deref(), Some("t2"));
     }
 }

@@ -17,7 +17,7 @@ use dialog::{Dialog, Guard, Setting, is_letters};
 use osier_base::text;
 use osier_base::visible::one_line;
 use osier_markdown::plain::first_line;
-use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
+use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
 use osier_protocol::{Event, Op};
 use osier_term::input::MouseInput;
 use osier_term::widgets::diff;
@@ -295,6 +295,9 @@ impl Questions {
     ) {
         self.close_dialog(overlays);
         if self.remove(&id).is_some() {
+            if let Some(text) = granted(&answer) {
+                outbox.push(Toast::info(text));
+            }
             outbox.push(Op::AnswerQuestion { id, answer });
             self.answered = editor.is_empty();
             self.open_dialog(0, Some(Guard::Ignore(FOLLOWS)), overlays);
@@ -401,6 +404,21 @@ impl Questions {
             .iter()
             .position(|waiting| waiting.question.id == id)?;
         Some(self.waiting.remove(place))
+    }
+}
+
+/// The rule that an answer adds, and where.
+fn granted(answer: &Answer) -> Option<String> {
+    let Answer::Allow { grant, .. } = answer else {
+        return None;
+    };
+    match grant {
+        Grant::Session { pattern } => Some(format!("allowed in this session: {pattern}")),
+        Grant::Project { pattern } => Some(format!(
+            "always allowed in this project: {pattern}; /permissions removes it"
+        )),
+        Grant::Edits => Some("all edits in this directory are allowed in this session".to_owned()),
+        Grant::Once => None,
     }
 }
 

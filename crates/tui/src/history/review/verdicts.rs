@@ -12,6 +12,8 @@ use osier_term::{Handled, Keymap, LineInput, Row, Token};
 
 /// The label of the comment line.
 const MARK: &str = " comment: ";
+/// The keys of the comment line.
+const WRITING: &str = "enter save · esc cancel";
 
 /// The review of one change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -269,6 +271,11 @@ impl Review {
         let cut = text::width(input.text()).saturating_sub(text::width(&shown));
         row.push(shown.into_owned(), Token::Text);
         let column = text::width(MARK) + input.cursor_column().saturating_sub(cut);
+        let free = width.saturating_sub(row.width() + 1);
+        if text::width(WRITING) < free {
+            row.push(" ".repeat(free - text::width(WRITING)), Token::Text);
+            row.push(WRITING, Token::Muted);
+        }
         Some((row, u16::try_from(column).unwrap_or(u16::MAX)))
     }
 

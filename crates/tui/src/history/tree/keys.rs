@@ -235,6 +235,10 @@ impl Component<Command, Action> for TreeView {
         self.draw(area, buffer, view);
     }
 
+    fn foot(&self) -> u16 {
+        self.foot
+    }
+
     fn on_key(&mut self, key: KeyPress, _cx: &mut Cx<'_, Action>) -> Handled {
         if let Some(character) = key.typed() {
             self.type_text(character.encode_utf8(&mut [0; 4]));

@@ -96,6 +96,7 @@ impl TreeView {
         let mut rows = vec![self.title(usize::from(list.width))];
         rows.extend(self.list(usize::from(list.width), selected));
         view.paint(&rows, list, buffer);
+        self.foot = keys.height;
         let bottom = self.bottom(keys, view.keymap);
         view.paint(&bottom, keys, buffer);
         if let Some(preview) = preview {

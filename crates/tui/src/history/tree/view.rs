@@ -97,6 +97,8 @@ pub(crate) struct TreeView {
     pub(super) changes: HashMap<u32, Vec<ChangedLines>>,
     ops: Vec<Op>,
     pub(super) cursor: Option<Position>,
+    /// Rows of the lines of keys in the last frame.
+    pub(super) foot: u16,
 }
 
 impl TreeView {

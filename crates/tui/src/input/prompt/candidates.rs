@@ -9,7 +9,8 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use osier_base::text;
 use osier_llm::ThinkingLevel;
-use osier_protocol::{AddedCommand, ProjectSymbol, slash};
+use osier_protocol::slash::{self, SlashClient};
+use osier_protocol::{AddedCommand, ProjectSymbol};
 use osier_term::theme::ThemeStore;
 
 /// Files and symbols shown at most.
@@ -128,6 +129,22 @@ pub(super) fn commands(
         _ => return None,
     };
     (!candidates.is_empty()).then_some(Completion { range, candidates })
+}
+
+/// The mistake in a word that begins like a slash command, if no command has its name.
+pub(super) fn unknown(word: &Word<'_>, added: &[&AddedCommand]) -> Option<String> {
+    let name = match word {
+        Word::Command(name) => name,
+        Word::Argument { command, .. } => command,
+        _ => return None,
+    };
+    if slash::find(name).is_some() {
+        return None;
+    }
+    let typed = format!("/{name}");
+    let is_added = |name: &str| added.iter().any(|one| one.name == name);
+    let mistake = slash::parse(&typed, SlashClient::Terminal, is_added)?.err()?;
+    Some(text::unticked(&mistake))
 }
 
 /// Whether the word is an argument that names entries of the session.

@@ -121,6 +121,11 @@ impl Editor {
         self.completer.offer.as_mut().map(|offer| &mut offer.list)
     }
 
+    /// Why nothing is offered for the slash command at the cursor.
+    pub(crate) fn unknown_command(&self) -> Option<&str> {
+        self.completer.unknown.as_deref()
+    }
+
     /// Whether an item of that list was selected.
     pub fn is_choosing(&self) -> bool {
         self.completer.is_choosing()

@@ -63,6 +63,8 @@ pub(super) struct Completer {
     /// Slash commands of skills, templates and plugins.
     pub(super) commands: Vec<AddedCommand>,
     pub(super) offer: Option<Offer>,
+    /// What is wrong with the slash command at the cursor, if no command has its name.
+    pub(super) unknown: Option<String>,
     /// The directory that relative paths are completed from.
     pub(super) folder: PathBuf,
 }
@@ -82,7 +84,7 @@ impl Offer {
 
 impl Completer {
     pub(super) fn complete(&mut self, area: &TextArea) -> Option<Missing> {
-        self.offer = None;
+        (self.offer, self.unknown) = (None, None);
         let before = area.before_cursor().to_owned();
         let first_line = area.cursor().line == 0;
         let word = candidates::word(&before);
@@ -111,7 +113,9 @@ impl Completer {
             candidates::Word::Command(_) | candidates::Word::Argument { .. } if first_line => {
                 let models = self.models.as_deref().unwrap_or_default();
                 let added: Vec<&AddedCommand> = self.commands.iter().chain(&self.prompts).collect();
-                candidates::commands(&word, models, &added)
+                let offered = candidates::commands(&word, models, &added);
+                self.unknown = candidates::unknown(&word, &added).filter(|_| offered.is_none());
+                offered
             }
             candidates::Word::File { .. } => {
                 let asked = std::mem::replace(&mut self.files_asked, true);

@@ -134,7 +134,14 @@ impl Prompt {
         covers_status: bool,
         linear: bool,
     ) -> Option<Rect> {
-        let list = self.editor.completion()?;
+        let count = match self.editor.completion() {
+            Some(list) => list.len(),
+            None => usize::from(self.editor.unknown_command().is_some()),
+        };
+        let has_rule = self.editor.completion().is_some() && !linear;
+        if count == 0 {
+            return None;
+        }
         let most = (areas.footer.bottom() / 4).clamp(LEAST_COMPLETION_ROWS, COMPLETION_ROWS);
         // A status stays visible below the list.
         let bottom = if covers_status || areas.transcript.height < most {
@@ -143,9 +150,9 @@ impl Prompt {
             areas.status.y
         };
         let room = bottom.saturating_sub(areas.transcript.y);
-        let height = u16::try_from(list.len()).unwrap_or(u16::MAX);
+        let height = u16::try_from(count).unwrap_or(u16::MAX);
         let height = height.min(room).min(most);
-        let rule = u16::from(height < room && !linear);
+        let rule = u16::from(height < room && has_rule);
         Some(Rect {
             y: bottom - height - rule,
             height: height + rule,
@@ -155,6 +162,10 @@ impl Prompt {
 
     /// Draws the list above the editor.
     pub(crate) fn draw_completion(&mut self, area: Rect, linear: bool, surface: &mut Surface<'_>) {
+        if let Some(mistake) = self.editor.unknown_command() {
+            let row = text::truncate(&format!("  {mistake}"), usize::from(area.width)).into_owned();
+            return surface.paint(&[Row::plain(row, Token::Text)], area);
+        }
         let Some(list) = self.editor.completion() else {
             return;
         };

@@ -97,6 +97,20 @@ impl Editor {
         self.completer.close();
     }
 
+    /// A backslash at the end of the line continues the text on another line; a command of the user keeps it. False
+    /// without one.
+    pub(crate) fn continue_line(&mut self) -> bool {
+        let before = self.area.before_cursor();
+        if !before.ends_with('\\') || before != self.area.line(self.area.cursor().line) {
+            return false;
+        }
+        if !self.is_shell() {
+            self.area.delete(Motion::Left);
+        }
+        self.area.insert("\n");
+        true
+    }
+
     pub fn insert_char(&mut self, character: char) {
         let mut buffer = [0; 4];
         let times = self.modal.take_times().unwrap_or(1);

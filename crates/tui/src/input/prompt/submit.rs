@@ -59,6 +59,9 @@ impl Prompt {
 
     /// Sends the editor's text: a slash command, a shell command, or a prompt.
     fn submit(&mut self, mut to: Submission<'_>) {
+        if self.editor.continue_line() {
+            return;
+        }
         let text = self.editor.text();
         let trimmed = text.trim();
         if trimmed.is_empty() {
@@ -161,7 +164,7 @@ fn send_shell(command: &str, outbox: &mut Outbox) {
         let command = command.trim().to_owned();
         if !command.is_empty() {
             outbox.push(Op::StartTerminal { command });
-            outbox.push(Command::Terminals);
+            outbox.push(Action::TypeInNewTerminal);
         }
         return;
     }

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::actions::Action;
+use crate::conversation::terminals;
 use crate::dialogs::{permissions, questions};
 use crate::history::{Changes, sessions};
 use crate::input::{keymap, prompt::Submission};
@@ -87,6 +88,9 @@ impl App {
             Action::LeaveQuestion { id, draft } => self.questions.leave(&id, draft, overlays),
             Action::ShowEditedAnswer { id, text } => {
                 self.questions.edited(&id, &text, overlays, outbox);
+            }
+            Action::TypeInNewTerminal => {
+                terminals::open_new(self.footer.terminals, overlays, outbox);
             }
             Action::ShowServer(name) => self.servers.open_menu(&name, overlays, outbox),
             Action::Search(query) => {

@@ -38,6 +38,23 @@ fn above_status(areas: Areas) -> Rect {
     }
 }
 
+/// The main screen without the side panel.
+#[derive(Debug, Clone, Copy)]
+struct Division {
+    screen: Rect,
+    has_panel: bool,
+    areas: Areas,
+    /// The dialog of a question has the place of the editor.
+    is_asking: bool,
+}
+
+/// Ends an area above the first row that something else covers.
+fn end_above(area: &mut Rect, covered: Option<u16>) {
+    if let Some(first) = covered {
+        area.height = area.height.min(first.saturating_sub(area.y));
+    }
+}
+
 impl App {
     /// Paints everything into `buffer`; returns where the cursor belongs.
     pub fn draw(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
@@ -45,19 +62,20 @@ impl App {
         let screen = buffer.area;
         let fits = layout::fits(screen);
         let linear = self.settings.screen_reader;
-        let above = Rect {
-            height: screen.height.saturating_sub(1),
-            ..screen
-        };
-        let keys = (fits && self.shows_keys).then(|| page_of_keys(self));
-        let first_key = keys.as_ref().map(|keys| {
-            let rows = hints::height(keys.len(), above, linear);
-            above.bottom().saturating_sub(rows)
-        });
+        let mut keys = None;
         let cursor = if fits {
-            let cursor = self.draw_all(buffer, links, now, first_key);
+            let division = self.divide(screen, now);
+            keys = self
+                .shows_keys
+                .then(|| (page_of_keys(self), self.above_keys(screen, division)));
+            let first_key = keys.as_ref().map(|(keys, above)| {
+                let rows = hints::height(keys.len(), *above, linear);
+                above.bottom().saturating_sub(rows)
+            });
+            let cursor = self.draw_all(buffer, links, now, (division, first_key));
             // The page of keys is over the editor.
-            cursor.filter(|cursor| linear || first_key.is_none_or(|first| cursor.y < first))
+            let is_over = |first: u16| cursor.is_some_and(|cursor| cursor.y >= first);
+            cursor.filter(|_| linear || division.is_asking || !first_key.is_some_and(is_over))
         } else {
             // A question takes no answer while it is not on the screen.
             self.overlays.hide();
@@ -70,11 +88,25 @@ impl App {
         };
         if !fits {
             draw_too_small(screen, &mut surface);
-        } else if let Some(keys) = keys {
+        } else if let Some((keys, above)) = keys {
             hints::draw("Keys", keys, above, linear, &mut surface);
         }
         surface.paint_ground();
         cursor
+    }
+
+    /// The rows in which a page of keys has its place: above the answers of a question, and above the line of keys of a
+    /// view.
+    fn above_keys(&self, screen: Rect, division: Division) -> Rect {
+        let bottom = if division.is_asking {
+            division.areas.questions.y
+        } else {
+            screen.bottom().saturating_sub(self.overlays.foot())
+        };
+        Rect {
+            height: bottom.saturating_sub(screen.y),
+            ..screen
+        }
     }
 
     /// Paints the main screen and the overlays; `covered` is the first row that something else will cover. Returns where
@@ -84,12 +116,17 @@ impl App {
         buffer: &mut Buffer,
         links: &Links,
         now: Instant,
-        covered: Option<u16>,
+        (division, covered): (Division, Option<u16>),
     ) -> Option<Position> {
         let linear = self.settings.screen_reader;
-        let (screen, has_panel) = self.side_panel.divide(buffer.area, !linear);
-        let (mut areas, is_asking) = self.divide(screen, now);
+        let Division {
+            screen,
+            has_panel,
+            mut areas,
+            is_asking,
+        } = division;
         let completion = if is_asking {
+            end_above(&mut areas.transcript, covered);
             None
         } else {
             make_room(self, &mut areas, covered, buffer.area, now)
@@ -123,6 +160,7 @@ impl App {
         }
         let cursor = if is_asking {
             self.prompt.hide_editor();
+            surface.paint(&self.activity.toast.rows(now, screen.width), areas.status);
             Position::default()
         } else {
             self.draw_prompt(areas, buffer, links, now)
@@ -167,7 +205,18 @@ impl App {
     }
 
     /// The areas of the screen, and whether the dialog of a question has the place of the editor.
-    fn divide(&mut self, screen: Rect, now: Instant) -> (Areas, bool) {
+    fn divide(&mut self, whole: Rect, now: Instant) -> Division {
+        let (screen, has_panel) = self.side_panel.divide(whole, !self.settings.screen_reader);
+        let (areas, is_asking) = self.divide_beside_panel(screen, now);
+        Division {
+            screen,
+            has_panel,
+            areas,
+            is_asking,
+        }
+    }
+
+    fn divide_beside_panel(&mut self, screen: Rect, now: Instant) -> (Areas, bool) {
         let status = self.transcript.status(&self.keymap, screen.width);
         let (transcript, overlays) = (&mut self.transcript, &mut self.overlays);
         let is_linear = self.settings.screen_reader;
@@ -175,7 +224,10 @@ impl App {
             .then(|| self.questions.lay_out(screen, transcript, status, overlays))
             .flatten();
         if let Some(rows) = rows {
-            return (layout::divide_for_question(screen, rows), true);
+            let notice = self.activity.toast.rows(now, screen.width).len();
+            let notice = u16::try_from(notice).unwrap_or_default();
+            let areas = layout::divide_for_question(screen, rows, notice);
+            return (areas, true);
         }
         let limit = layout::editor_limit(screen.height);
         let editor = self.prompt.height(screen.width, limit);
@@ -262,15 +314,11 @@ impl App {
             self.overlays.cursor().map(|cursor| cursor.position)
         };
         self.overlays.request_highlight(&mut self.highlighter);
-        // Overlays cover the status line, so the toast is on the last rows.
         let rows = self.activity.toast.rows(now, screen.width);
-        if !rows.is_empty() {
+        let shows_status = is_search || Questions::is_in_front(&self.overlays);
+        if !rows.is_empty() && !(shows_status && !self.settings.screen_reader) {
             let height = u16::try_from(rows.len()).unwrap_or(1).min(screen.height);
-            let line = Rect {
-                y: screen.bottom().saturating_sub(height),
-                height,
-                ..screen
-            };
+            let line = self.notice_area(screen, height);
             let mut surface = Surface {
                 buffer,
                 links,
@@ -279,6 +327,23 @@ impl App {
             surface.paint(&rows, line);
         }
         cursor
+    }
+
+    /// The rows of a notice while a list or a view covers the status line: on the footer, above a list if that has one row
+    /// only, and above the line of keys of a view.
+    fn notice_area(&mut self, screen: Rect, height: u16) -> Rect {
+        const FOOTER: u16 = 1;
+        let bottom = match self.overlays.first_row_in(screen) {
+            _ if self.settings.screen_reader => screen.bottom(),
+            Some(first) if height > FOOTER => first.max(screen.y + height),
+            Some(_) => screen.bottom(),
+            None => screen.bottom().saturating_sub(self.overlays.foot()),
+        };
+        Rect {
+            y: bottom.saturating_sub(height).max(screen.y),
+            height,
+            ..screen
+        }
     }
 
     /// The cursor of the main screen: on the selected completion, on the selected block in browse mode, else in the
@@ -333,17 +398,17 @@ fn make_room(
     let linear = app.settings.screen_reader;
     let is_quiet = app.activity.is_idle() && !app.activity.toast.is_shown(now);
     let completion = app.prompt.completion_area(*areas, is_quiet, linear);
+    // A notice tells why the command was not run.
+    let is_told = app.activity.toast.is_shown(now) && app.prompt.editor.unknown_command().is_some();
+    let completion = completion.filter(|_| !is_told);
     let list = completion.map(|area| area.y);
     let covered = covered.into_iter().chain(list);
     let covered = covered.chain(app.overlays.first_row_in(screen));
     let area = &mut areas.transcript;
-    if let Some(first) = covered.min()
-        && !linear
-        && app.transcript.follows()
-        // The start page has no end.
-        && app.transcript.notice_rows(area.width).is_none()
-    {
-        area.height = area.height.min(first.saturating_sub(area.y));
+    // The start page has no end.
+    let has_end = app.transcript.notice_rows(area.width).is_none();
+    if !linear && app.transcript.follows() && has_end {
+        end_above(area, covered.min());
     }
     completion
 }

@@ -13,6 +13,7 @@ use crate::status::Footer;
 use crate::status::Presence;
 use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
 use osier_base::text;
+use osier_llm::TurnStatus;
 use osier_protocol::{
     BudgetState, ConnectionState, Delivery, Event, ModelInfo, SessionInfo, StoredMessage,
     TreeEvent, slash,
@@ -291,6 +292,9 @@ impl App {
                     let text =
                         format!("this model has no thinking level `{asked}`; using `{used}`");
                     outbox.push(Toast::info(text));
+                } else if before != *effective {
+                    let text = format!("thinking level: {}", effective.name());
+                    outbox.push(Toast::info(text));
                 }
             }
             _ => return false,
@@ -313,9 +317,8 @@ impl App {
                 .map(|key| format!("{key} {key} to go back to an earlier prompt"));
             self.activity.set_hint(key);
         }
-        if matches!(outcome, RunOutcome::Failed { .. }) {
-            let text = "/retry continues the run, /model changes the model".to_owned();
-            self.activity.set_hint(Some(text));
+        if let RunOutcome::Failed { status } = outcome {
+            self.activity.set_hint(Some(remedy(status).to_owned()));
         }
         if is_unseen && *outcome != RunOutcome::Interrupted {
             let text = match outcome.error() {
@@ -324,6 +327,18 @@ impl App {
             };
             self.outbox.push(Effect::Notify(text));
         }
+    }
+}
+
+/// The slash commands that help after a failure.
+fn remedy(status: &TurnStatus) -> &'static str {
+    match status {
+        TurnStatus::AuthError { .. } => "/login signs in again, /model changes the model",
+        TurnStatus::QuotaExceeded { .. } => "/model changes the model, /login another account",
+        TurnStatus::ContextOverflow { .. } => {
+            "/compact summarizes the conversation, /model changes the model"
+        }
+        _ => "/retry continues the run, /model changes the model",
     }
 }
 

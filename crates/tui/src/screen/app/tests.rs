@@ -7,12 +7,16 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{App, AppOptions};
-use crate::actions::{Command, Effect, command::Run, command::commands};
+use crate::actions::{Command, Effect, Toast, command::Run, command::commands};
 use crate::dialogs::Appearance;
-use osier_agent::{AgentMessage, Event as AgentEvent, Severity, UserMessage};
+use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity, UserMessage};
 use osier_base::folders::Folders;
+use osier_llm::TurnStatus;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
-use osier_protocol::{Event, Op, StoredMessage, TreeEvent};
+use osier_protocol::{
+    ChangeKind, CheckpointEvent, DiffRange, Event, FileChange, FileDiff, Op, PermissionMode,
+    StoredMessage, TreeEvent,
+};
 use osier_settings::ScreenSettings;
 use osier_term::Highlighter;
 use osier_term::frame::Links;
@@ -314,6 +318,15 @@ fn ctrl_d_with_text_says_what_quits() {
 }
 
 #[test]
+fn a_backslash_at_the_end_continues_the_prompt_on_another_line() {
+    let (mut app, now) = (app(), Instant::now());
+    press(&mut app, &["a", "\\", "enter", "b"], now);
+    assert_eq!(app.prompt.editor.text(), "a\nb");
+    press(&mut app, &["ctrl+c", "!", "a", "\\", "enter", "b"], now);
+    assert_eq!(app.prompt.editor.text(), "!a\\\nb");
+}
+
+#[test]
 fn one_key_walks_the_densities_and_saves_each() {
     let (mut app, now) = (app(), Instant::now());
     let mut seen = Vec::new();
@@ -368,4 +381,194 @@ fn every_list_is_drawn_on_the_narrowest_screen() {
             assert_eq!(shown.len(), usize::from(size.1), "{}", info.name);
         }
     }
+}
+
+fn press(app: &mut App, keys: &[&str], now: Instant) {
+    for key in keys {
+        app.on_input(InputEvent::Key(parse_key(key).unwrap()), now);
+    }
+}
+
+#[test]
+fn the_keys_of_a_question_are_above_its_answers() {
+    for (size, keys) in [((80, 24), 5), ((60, 20), 5), ((40, 16), 3)] {
+        let (mut app, now) = asked(Instant::now());
+        let before = rows(&mut app, size, now);
+        let title = |row: &String| row.starts_with("─ Make this change?");
+        let question = before.iter().position(title).unwrap();
+        press(&mut app, &["f1"], now);
+        let shown = rows(&mut app, size, now);
+        assert_eq!(shown[question..], before[question..]);
+        let page = shown.iter().position(|row| row.starts_with("─ Keys ──"));
+        let page = page.unwrap_or_else(|| panic!("{shown:#?}"));
+        assert!(page + keys <= question, "{shown:#?}");
+        let call = page.min(3);
+        assert_eq!(shown[page - call..page], before[question - call..question]);
+    }
+}
+
+#[test]
+fn a_notice_covers_no_keys_and_no_input() {
+    let long = "a notice that is longer than one row of this screen, which has eighty columns only";
+    for (notice, count) in [("copied", 1), (long, 2)] {
+        let (mut app, now) = asked(Instant::now());
+        let before = rows(&mut app, (80, 24), now);
+        app.activity.toast.show(&Toast::info(notice), now);
+        let shown = rows(&mut app, (80, 24), now);
+        assert_eq!(shown[19..], before[19..]);
+        assert_eq!(shown[16 - count..19 - count], before[16..19]);
+        assert!(shown[19 - count].starts_with(&format!("  {}", &notice[..6])));
+
+        let mut app = self::app();
+        app.transcript.notice(Severity::Info, "first");
+        press(&mut app, &["ctrl+f", "f", "i"], now);
+        let before = rows(&mut app, (80, 24), now);
+        assert!(before[23].starts_with("find: fi"), "{before:#?}");
+        app.activity.toast.show(&Toast::info(notice), now);
+        let shown = rows(&mut app, (80, 24), now);
+        assert_eq!(shown[21..], before[21..]);
+        let seen = shown.iter().filter(|row| row.contains(&notice[..6]));
+        assert_eq!(seen.count(), 1, "{shown:#?}");
+    }
+}
+
+#[test]
+fn the_tree_opens_over_a_question() {
+    let (mut app, now) = asked(Instant::now());
+    let before = rows(&mut app, (80, 24), now);
+    press(&mut app, &["alt+t"], now);
+    let shown = rows(&mut app, (80, 24), now);
+    assert!(shown[0].starts_with(" Tree "), "{shown:#?}");
+    press(&mut app, &["esc"], now);
+    assert_eq!(rows(&mut app, (80, 24), now), before);
+}
+
+#[test]
+fn the_keys_of_the_tree_leave_its_lines_of_keys() {
+    let (mut app, now) = (app(), Instant::now());
+    press(&mut app, &["alt+t"], now);
+    let before = rows(&mut app, (80, 24), now);
+    assert!(before[22].starts_with(" enter go here"), "{before:#?}");
+    press(&mut app, &["?"], now);
+    let shown = rows(&mut app, (80, 24), now);
+    assert_eq!(shown[22..], before[22..]);
+    assert!(shown.iter().any(|row| row.starts_with("─ Keys ──")));
+}
+
+#[test]
+fn an_unknown_command_is_named_while_it_is_typed() {
+    let (mut app, now) = (app(), Instant::now());
+    for (typed, told) in [
+        ("/modle", "  unknown command /modle; did you mean /model?"),
+        (
+            "/zzz",
+            "  unknown command /zzz; type / to list the commands",
+        ),
+        (
+            "/zzz and more",
+            "  unknown command /zzz; type / to list the commands",
+        ),
+        ("/etc/hosts", ""),
+        ("/model zzz", ""),
+    ] {
+        for character in typed.chars() {
+            app.on_input(InputEvent::Key(osier_term::KeyPress::char(character)), now);
+        }
+        let shown = rows(&mut app, (80, 24), now);
+        assert_eq!(shown[20], told);
+        press(&mut app, &["ctrl+u"], now);
+        assert_eq!(rows(&mut app, (80, 24), now)[20], "");
+    }
+}
+
+#[test]
+fn a_plan_has_the_rows_that_the_conversation_does_not_need() {
+    let now = Instant::now();
+    let plan: String = (1..=9)
+        .map(|step| format!("{step}. step {step}\n"))
+        .collect();
+    for ((width, height), left) in [((60, 20), 3), ((80, 24), 7), ((100, 30), 13)] {
+        let mut app = app();
+        for number in 0..30 {
+            let text = format!("row {number}");
+            app.transcript.notice(Severity::Info, &text);
+        }
+        let question = Question {
+            id: "q".to_owned(),
+            origin: String::new(),
+            title: "Approve this plan?".to_owned(),
+            subject: Some(Subject::Markdown { text: plan.clone() }),
+            kind: QuestionKind::Plan {
+                call_id: "c".to_owned(),
+                path: None,
+                modes: vec![PermissionMode::Ask],
+                before: None,
+            },
+        };
+        let question = Box::new(question);
+        app.on_event(&Event::QuestionAsked { question }, now);
+        let shown = rows(&mut app, (width, height), now);
+        let step = |number| {
+            shown
+                .iter()
+                .any(|row| row.ends_with(&format!("step {number}")))
+        };
+        assert!((1..=9).all(step), "{shown:#?}");
+        let newest = shown.iter().position(|row| row == "· row 29");
+        assert!(newest.is_some_and(|row| row + 1 >= left), "{shown:#?}");
+    }
+}
+
+#[test]
+fn a_failure_names_the_command_that_helps() {
+    let message = || "no".to_owned();
+    for (status, hint) in [
+        (TurnStatus::AuthError { message: message() }, "/login"),
+        (TurnStatus::QuotaExceeded { message: message() }, "/model"),
+        (
+            TurnStatus::ContextOverflow { message: message() },
+            "/compact",
+        ),
+        (TurnStatus::Timeout { message: message() }, "/retry"),
+    ] {
+        let (mut app, now) = (app(), Instant::now());
+        app.transcript.notice(Severity::Info, "first");
+        let outcome = RunOutcome::Failed { status };
+        app.on_event(&Event::Agent(AgentEvent::AgentSettled { outcome }), now);
+        let shown = rows(&mut app, (80, 24), now);
+        assert!(
+            shown[20].starts_with(&format!("  {hint} ")),
+            "{}",
+            shown[20]
+        );
+    }
+}
+
+#[test]
+fn a_commented_change_keeps_the_keys_in_sight() {
+    let (mut app, now) = (app(), Instant::now());
+    app.act(Command::Changes, now);
+    let file = FileDiff {
+        change: FileChange {
+            path: "a".to_owned(),
+            kind: ChangeKind::Modify,
+            by_hand: false,
+            obstacle: None,
+        },
+        diff: "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-old\n+new\n".to_owned(),
+        from: None,
+    };
+    let event = CheckpointEvent::FileDiffs {
+        request: 1,
+        range: DiffRange::Session,
+        known: true,
+        files: vec![file],
+    };
+    app.on_event(&Event::Checkpoint(event), now);
+    let before = rows(&mut app, (80, 24), now);
+    assert!(before[23].starts_with(" ] change"), "{before:#?}");
+    press(&mut app, &["c", "w", "h", "y", "enter"], now);
+    let shown = rows(&mut app, (80, 24), now);
+    assert_eq!(shown[23], before[23]);
+    assert_eq!(shown[22], " ✎ why");
 }

@@ -1,10 +1,14 @@
 //! Side effects of the interface, such as the clipboard and the browser, and the results of background work.
 
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use super::screen::{Finished, Screen};
 use crate::actions::{Effect, Toast};
+use osier_agent::Severity;
 use osier_base::browser;
+use osier_base::process::{Invocation, run_captured};
+use osier_base::text::{sanitize, single_line};
 
 impl Screen {
     pub(super) fn on_finished(&mut self, result: Finished) {
@@ -30,6 +34,8 @@ impl Screen {
             Finished::Attached(Ok(file)) => app.attach(*file, now),
             Finished::Attached(Err(error)) => app.act(Toast::error(error), now),
             Finished::ClipboardText(text) => app.insert_paste(&text),
+            Finished::Doctor(Ok(report)) => app.transcript.notice(Severity::Info, &report),
+            Finished::Doctor(Err(error)) => app.act(Toast::error(error), now),
             Finished::Opened(true) => app.act(Toast::info("opened in the browser"), now),
             Finished::Opened(false) => {
                 let text = "cannot open a browser: copy the address";
@@ -55,12 +61,22 @@ impl Screen {
         });
     }
 
+    /// Lets `osier doctor` check the environment of this terminal, in the directory of the session.
+    fn check_environment(&self) {
+        let results = self.results.clone();
+        let cwd = PathBuf::from(&self.tabs.front.app.session.cwd);
+        osier_base::task::spawn(async move {
+            let _ = results.send(Finished::Doctor(doctor(cwd).await));
+        });
+    }
+
     /// Carries one effect out. True when the user leaves.
     pub(super) fn carry_out(&mut self, effect: Effect) -> bool {
         match effect {
             Effect::Quit => return true,
             Effect::Tabs(request) => self.on_tab_request(request),
             Effect::Repaint => self.repaint(),
+            Effect::Doctor => self.check_environment(),
             Effect::Copy(text, what) => {
                 let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
                 osier_base::task::spawn(async move {
@@ -112,6 +128,29 @@ impl Screen {
         }
         false
     }
+}
+
+/// The report of `osier doctor`. It has a line for each check, also if one of them fails.
+async fn doctor(cwd: PathBuf) -> Result<String, String> {
+    const PATIENCE: Duration = Duration::from_secs(30);
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let invocation = Invocation {
+        // The directory of a remote session is on another machine.
+        cwd: cwd.is_dir().then_some(cwd),
+        has_keys: true,
+        ..Invocation::new(program, ["doctor"])
+    };
+    let output = run_captured(&invocation, None, PATIENCE).await;
+    let output = output.map_err(|error| error.to_string())?;
+    let report = sanitize(&String::from_utf8_lossy(&output.stdout)).into_owned();
+    if report.trim().is_empty() {
+        let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(format!(
+            "`osier doctor` failed: {}",
+            single_line(&sanitize(&reason))
+        ));
+    }
+    Ok(report.trim_end().to_owned())
 }
 
 /// The name of a copied text, and how much it is.

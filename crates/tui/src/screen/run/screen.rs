@@ -98,6 +98,8 @@ pub(super) enum Finished {
         path: String,
         read: Result<String, String>,
     },
+    /// The report of `osier doctor` about the environment, or why there is none.
+    Doctor(Result<String, String>),
     /// A command of the user wants the terminal.
     WantsTerminal(TerminalRequest),
     /// The clipboard holds this instead of a picture.

@@ -9,6 +9,8 @@ use osier_term::{Row, Span, Token};
 const KEPT: u8 = 8;
 /// Fewest columns of a name that is cut.
 const LEAST_COLUMNS: usize = 8;
+/// Columns of the left side that the provider of the model makes room for.
+const LEAST_LEFT: usize = 20;
 
 /// A part with content.
 #[derive(Debug)]
@@ -43,7 +45,17 @@ impl Footer {
             }
             right_width = self.width(&right, "  ");
         }
-        let room = width.saturating_sub(right_width + if right_width > 0 { 2 } else { 0 });
+        let room_of = |right_width: usize| {
+            width.saturating_sub(right_width + if right_width > 0 { 2 } else { 0 })
+        };
+        // The directory is wanted more than the provider.
+        let wanted = self.width(&left, " · ").min(LEAST_LEFT);
+        let shorter = right_width.saturating_sub(provider_width(&right));
+        if room_of(right_width) < wanted && room_of(shorter) >= LEAST_COLUMNS {
+            drop_provider(&mut right);
+            right_width = shorter;
+        }
+        let room = room_of(right_width);
         let left = if room < 8 {
             Vec::new()
         } else {
@@ -150,6 +162,25 @@ fn shorten(pieces: &mut [Piece], over: usize) -> bool {
     }
     last.text = text::truncate(&last.text, width - over).into_owned().into();
     true
+}
+
+/// Columns of the provider in the name of the model.
+fn provider_width(pieces: &[Piece]) -> usize {
+    let model = pieces.iter().find(|piece| piece.part == FooterPart::Model);
+    let name = model.and_then(|piece| piece.spans.last());
+    let provider = name.and_then(|name| name.text.split_once('/'));
+    provider.map_or(0, |(provider, _)| text::width(provider) + 1)
+}
+
+/// Leaves the provider out of the name of the model.
+fn drop_provider(pieces: &mut [Piece]) {
+    let mut pieces = pieces.iter_mut();
+    let model = pieces.find(|piece| piece.part == FooterPart::Model);
+    if let Some(last) = model.and_then(|piece| piece.spans.last_mut())
+        && let Some((_, name)) = last.text.split_once('/')
+    {
+        last.text = name.to_owned().into();
+    }
 }
 
 /// The end of a side that fits into `room`.
@@ -262,6 +293,6 @@ mod tests {
             permissions: PermissionMode::default(),
             ..footer
         };
-        assert_eq!(footer.row(30).text(), "…/long/path   yolo   mock/mock");
+        assert_eq!(footer.row(30).text(), "~/very/long/path   yolo   mock");
     }
 }

@@ -24,6 +24,9 @@ const LEAST_ROWS: usize = 3;
 const TITLE_ROWS: usize = 3;
 /// Rows that the dialog has on any screen that has them.
 const ALWAYS: u16 = 8;
+/// Rows of the conversation that a dialog with its subject leaves: the subject is what must be read.
+const LEFT: u16 = 3;
+
 /// The rows of the dialog, and where its parts are.
 struct Layout {
     rows: Vec<Row>,
@@ -106,14 +109,18 @@ impl Dialog {
     fn lay_out(&mut self, screen: Rect, linear: bool) -> Layout {
         let width = usize::from(screen.width).max(4);
         let inner = width - 2;
-        let most = (screen.height * 7 / 10).max(ALWAYS.min(screen.height.saturating_sub(1)));
-        let most = usize::from(most);
         let mut rows = self.title_rows(width);
         let subject = if self.setting.has_call && !linear {
             0
         } else {
             self.lay_out_subject(inner)
         };
+        let above_footer = screen.height.saturating_sub(1);
+        let most = match subject {
+            0 => screen.height * 7 / 10,
+            _ => above_footer.saturating_sub(LEFT),
+        };
+        let most = usize::from(most.max(ALWAYS.min(above_footer)));
         let mut body = match &mut self.body {
             Body::Choose(choose) => choose.rows(width, linear),
             Body::Write(write) => write.rows(width, most.saturating_sub(rows.len() + 1)),

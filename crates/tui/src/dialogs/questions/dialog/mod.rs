@@ -357,6 +357,10 @@ impl Component<Command, Action> for Dialog {
                 self.back(cx);
                 return Handled::Yes;
             }
+            // They show what helps to decide; the question is there again when they close.
+            Command::Tree | Command::Changes | Command::ToggleTodo | Command::SidePanel => {
+                cx.push(command);
+            }
             // The user opens it.
             Command::Answer => (self.guard, self.text_until) = (None, None),
             _ if command.passes_questions() => cx.push(command),

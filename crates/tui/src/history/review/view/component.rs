@@ -7,7 +7,6 @@ use super::problems::{Problems, contains, is_in};
 use super::state::DiffView;
 use super::texts::first_line;
 use crate::actions::{Action, Command, Effect, Toast};
-use crate::drawing::frame;
 use crate::history::review::verdicts::{Review, keys};
 use osier_base::text;
 use osier_checkpoint::hunks;
@@ -58,29 +57,20 @@ impl DiffView {
 }
 
 impl DiffView {
-    /// The comment on the selected change, or the keys.
+    /// The keys.
     fn help(&self, width: usize, keymap: &Keymap<Command>) -> Row {
-        let said = self
-            .current()
-            .and_then(|(path, piece)| self.review.of(path, piece));
-        let help = match said.filter(|said| !said.comment.is_empty()) {
-            // The comment of the review is in the rows.
-            _ if self.is_outdated() => keys(keymap, true, width),
-            Some(said) => commented(&said.comment, keymap, width),
-            None => keys(keymap, false, width),
-        };
-        let help = text::truncate(&help, width).into_owned();
-        Row::plain(help, Token::Muted)
+        let help = keys(keymap, self.is_outdated(), width);
+        Row::plain(text::truncate(&help, width).into_owned(), Token::Muted)
     }
-}
 
-/// The comment on the selected change, in the place of the keys, and how to see them.
-fn commented(comment: &str, keymap: &Keymap<Command>, width: usize) -> String {
-    let hint = frame::help_hint(keymap, "diff").map(|hint| format!(" · {hint}"));
-    let hint = hint.unwrap_or_default();
-    let comment = format!(" ✎ {}", text::single_line(comment));
-    let room = width.saturating_sub(text::width(&hint));
-    format!("{}{hint}", text::truncate(&comment, room))
+    /// The comment on the selected change. One of an outdated review is in the rows.
+    fn comment(&self, width: usize) -> Option<Row> {
+        let (path, piece) = self.current().filter(|_| !self.is_outdated())?;
+        let said = self.review.of(path, piece)?;
+        let comment = text::single_line(&said.comment);
+        let row = text::truncate(&format!(" ✎ {comment}"), width).into_owned();
+        (!comment.is_empty()).then(|| Row::plain(row, Token::Text))
+    }
 }
 
 impl Component<Command, Action> for DiffView {
@@ -93,7 +83,10 @@ impl Component<Command, Action> for DiffView {
         } else {
             0
         };
-        let body = area.height.saturating_sub(2);
+        let width = usize::from(area.width);
+        let comment = self.comment(width);
+        let below = 1 + u16::from(comment.is_some());
+        let body = area.height.saturating_sub(1 + below);
         // On a narrow screen the list is above the changes. The path of the selected file has a line of its own where the
         // list cuts it.
         let is_cut = wide && self.is_cut(usize::from(list - 1));
@@ -116,7 +109,6 @@ impl Component<Command, Action> for DiffView {
             width,
             height,
         };
-        let width = usize::from(area.width);
         view.paint(
             &[self.head(width)],
             at(0, 0, area.width, 1.min(area.height)),
@@ -150,6 +142,8 @@ impl Component<Command, Action> for DiffView {
         if area.height == 0 {
             return;
         }
+        let above_keys = at(0, area.height.saturating_sub(below), area.width, 1);
+        view.paint(comment.as_slice(), above_keys, buffer);
         let line = at(0, area.height - 1, area.width, 1);
         if let Some((row, column)) = self.review.writing(width) {
             view.paint(&[row], line, buffer);
@@ -219,6 +213,10 @@ impl Component<Command, Action> for DiffView {
             Command::AcceptHunk | Command::RejectHunk | Command::CommentHunk => {
                 if let Some((path, piece)) = self.current() {
                     let (path, piece) = (path.to_owned(), piece.to_owned());
+                    if command == Command::RejectHunk && self.review.pieces().is_empty() {
+                        let text = "rejected: reverted when you send the review with S; X reverts a change at once";
+                        cx.push(Toast::info(text));
+                    }
                     let continues = self.review.set_verdict(command, path, piece);
                     self.stale = true;
                     if continues {
