@@ -333,7 +333,7 @@ fn facts(found: &FoundSession) -> Vec<String> {
     let time = clock::local_minute(session.active);
     let mut lines = vec![
         clean(&path::below_home(Path::new(&session.cwd))),
-        format!("{time} · {}", size(session.size)),
+        format!("{time} · {}", text::size(session.size)),
     ];
     if session.whole {
         let count = |count: u64, noun: &str| {
@@ -427,14 +427,6 @@ fn hit_row(hit: &FoundText, selected: bool, width: usize) -> Row {
     let rest = text.get(at..).unwrap_or_default();
     row.push(rest.to_owned(), ground(Token::Muted));
     row.truncated(width)
-}
-
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..10_240 => format!("{bytes} B"),
-        10_240..10_485_760 => format!("{} kB", bytes / 1024),
-        _ => format!("{} MB", bytes / 1_048_576),
-    }
 }
 
 #[cfg(test)]
