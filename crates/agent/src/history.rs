@@ -11,14 +11,14 @@ use crate::interceptor::StopRun;
 pub struct Earlier {
     /// Oldest first.
     pub messages: Vec<AgentMessage>,
-    /// There are older ones, which no context window can hold.
+    /// Older messages exist, which no context window can hold.
     pub is_cut: bool,
 }
 
 /// A source of the messages before an agent's own.
 #[async_trait]
 pub trait History: Send + Sync + fmt::Debug {
-    /// The messages. If they are far too many, those that a context window of `window` tokens holds; 0 is an unknown window.
-    /// Called once, before the first request. An error stops the run; the next run calls it again.
+    /// The messages; of far too many, only those that a context window of `window` tokens holds (0 if unknown). Called
+    /// once, before the first request. An error stops the run, and the next run calls this again.
     async fn load(&self, window: u64) -> Result<Earlier, StopRun>;
 }

@@ -4,8 +4,8 @@
 //! - [`Op`] is its input, [`Event`] its output. Both are serde types: a client in another process has the
 //!   same interface as one in this process.
 //! - [`Tool`] is a function that a model can call, [`Transport`] performs the model calls.
-//! - [`Interceptor`] is the extension point for what applies to all messages and tool calls: storage,
-//!   permissions, hooks, compaction.
+//! - [`Interceptor`] is the extension point for features that apply to all messages and tool calls: storage, permissions,
+//!   hooks, compaction.
 //!
 //! The crate does not know which tools exist or how sessions are stored.
 //!
@@ -14,8 +14,9 @@
 //! 1. The answer is complete: calls in the form of other programs are repaired, then stored.
 //! 2. The arguments are checked against the schema, and [`Tool::prepare`] makes a [`PreparedCall`] of them: its files
 //!    without symbolic links, how it runs with other calls, its preview, and what it does.
-//! 3. The interceptors judge the [`CheckedCall`]. One that changes the arguments gets another one, which is prepared again.
-//! 4. Every call of the answer was judged: they run, in parallel as far as they allow.
+//! 3. The interceptors judge the [`CheckedCall`]. If one of them changes the arguments, the call is prepared and judged
+//!    again.
+//! 4. When all calls of the answer are judged, they run, in parallel as far as they allow.
 //!
 //! Invariants: the value that was judged is the one that runs, every call has a result, and a call whose
 //! arguments are incomplete does not run.

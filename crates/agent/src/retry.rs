@@ -104,7 +104,7 @@ impl RetryPolicy {
         }
     }
 
-    /// `status`, the reason to give up, with the wait that the provider asked for, if that is why.
+    /// `status` as the reason to give up; it names the wait that the provider asked for, if the wait is the reason.
     pub(crate) fn with_wait(&self, mut status: TurnStatus) -> TurnStatus {
         if let TurnStatus::RateLimit {
             message,

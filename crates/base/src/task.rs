@@ -23,6 +23,14 @@ pub fn spawn_blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work)
 }
 
+/// Waits until `deadline`; forever without one.
+pub async fn sleep_until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// The result of `work`, or what people read if it panics: its caller would wait forever.
 ///
 /// # Errors

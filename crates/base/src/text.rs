@@ -15,6 +15,15 @@ pub const TAB_WIDTH: usize = 4;
 /// Maximum bytes of a control sequence's parameters that are parsed.
 const LONGEST_PARAMETERS: usize = 256;
 
+/// A size of a file: `900 B`, `12 kB`, `30 MB`.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_240 => format!("{bytes} B"),
+        10_240..10_485_760 => format!("{} kB", bytes / 1024),
+        _ => format!("{} MB", bytes / 1_048_576),
+    }
+}
+
 /// A count with its noun: `1 entry`, `2 entries`. `count` may be formatted already.
 ///
 /// ```

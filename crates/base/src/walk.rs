@@ -70,6 +70,26 @@ impl Walk {
         entries
     }
 
+    /// The files of `folder` and `depth` levels below it, sorted by folder; more than `most` if there are too many.
+    pub fn files(&mut self, folder: &Path, depth: usize, most: usize) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        self.collect(folder, depth, most, &mut found);
+        found
+    }
+
+    fn collect(&mut self, folder: &Path, depth: usize, most: usize, found: &mut Vec<PathBuf>) {
+        for entry in self.entries(folder) {
+            if found.len() > most {
+                return;
+            }
+            if !entry.is_folder {
+                found.push(entry.path);
+            } else if depth > 0 {
+                self.collect(&entry.path, depth - 1, most, found);
+            }
+        }
+    }
+
     fn is_inside(&self, folder: &Path) -> bool {
         self.root.as_ref().is_none_or(|root| {
             folder

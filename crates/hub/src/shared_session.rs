@@ -17,6 +17,7 @@ use super::replay::{NumberedEvent, ReplayBuffer, TimedEvent};
 use super::retained::RetainedState;
 use osier_agent::{AgentMessage, Severity, Subscription};
 use osier_base::clock;
+use osier_base::task::sleep_until;
 use osier_base::text::head_bytes;
 use osier_protocol::{Event, Op, PermissionMode};
 use osier_session::SessionHandle;
@@ -417,13 +418,6 @@ impl State {
         } else {
             Activity::Idle
         }
-    }
-}
-
-async fn sleep_until(deadline: Option<tokio::time::Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -174,6 +174,15 @@ impl AssistantMessage {
             .collect()
     }
 
+    /// Whether the answer has anything to show.
+    pub fn has_content(&self) -> bool {
+        self.content.iter().any(|block| match block {
+            AssistantBlock::Text { text, .. } => !text.is_empty(),
+            AssistantBlock::Thinking { thinking, .. } => !thinking.is_empty(),
+            AssistantBlock::ToolCall(_) => true,
+        })
+    }
+
     /// The tool calls in their original order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {

@@ -108,3 +108,14 @@ pub enum ToolChoice {
     /// The model reads the definitions, but must not call a tool. Formats without this choice offer them as usual.
     None,
 }
+
+impl ToolChoice {
+    /// The word of the formats of OpenAI; `None` for their default.
+    pub(crate) fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Auto => None,
+            Self::Required => Some("required"),
+            Self::None => Some("none"),
+        }
+    }
+}

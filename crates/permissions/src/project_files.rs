@@ -174,9 +174,8 @@ impl ProjectFiles {
 
     /// A directory above a limit is ignored as a unit.
     fn add_folder(&mut self, folder: &Path) {
-        let mut paths = Vec::new();
         let mut walk = Walk::new(Some(&self.root));
-        collect(&mut walk, folder, DEPTH, &mut paths);
+        let paths = walk.files(folder, DEPTH, MOST);
         if walk.is_over() || paths.len() > MOST {
             return self.reject(folder, format!("contains more than {MOST} files"));
         }
@@ -215,18 +214,5 @@ impl ProjectFiles {
             add(b"");
         }
         hex(hasher.finalize())
-    }
-}
-
-fn collect(walk: &mut Walk, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    for entry in walk.entries(folder) {
-        if found.len() > MOST {
-            return;
-        }
-        if !entry.is_folder {
-            found.push(entry.path);
-        } else if depth > 0 {
-            collect(walk, &entry.path, depth - 1, found);
-        }
     }
 }

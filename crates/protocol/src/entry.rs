@@ -140,7 +140,7 @@ pub enum EntryKind {
         target_id: String,
         folded: bool,
     },
-    /// The content of this entry was deleted permanently, with its branch. What its answer cost is still known.
+    /// The content of this entry was deleted permanently, with its branch. The cost of its answer stays known.
     Deleted {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         provider: String,
@@ -175,7 +175,7 @@ pub enum EntryKind {
     Leaf {
         #[serde(default)]
         target_id: Option<String>,
-        /// The prompt before which the conversation continues: the files of this point are those before it.
+        /// The conversation continues before this prompt, with the files as they were before the prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before_id: Option<String>,
         /// How the move changes the history of positions.

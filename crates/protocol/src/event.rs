@@ -15,7 +15,7 @@ use std::sync::Arc;
 const WAITING_OUTPUT: usize = 64 * 1024;
 
 crate::op::session_events! {
-    /// One thing that happened. Those of the agent are flattened into this enum.
+    /// An event of a session. The events of the agent are flattened into this enum.
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(
@@ -58,7 +58,7 @@ crate::op::session_events! {
             /// `take_over`, `copy` or `read_only` opens it anyway.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             in_use: Option<String>,
-            /// That process.
+            /// The process that has the session open.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             holder: Option<SessionHolder>,
         },
@@ -137,8 +137,8 @@ crate::op::session_events! {
             #[serde(default)]
             sandbox: SandboxMode,
         },
-        /// Auto review judged the call: before it runs, is asked about or is denied. The result of the call has the same
-        /// in `details.review`.
+        /// Auto review judged a call. Sent before the call runs, is asked about or is denied; `details.review` of the
+        /// result has the same judgement.
         CallReviewed {
             call_id: String,
             tool_name: String,
@@ -201,8 +201,8 @@ crate::op::session_events! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             request: Option<u64>,
         },
-        /// The session has processed the request with this number. Only events of the agent can follow, if the
-        /// request was passed to the agent.
+        /// The session has processed the request with this number. If the session passed it to the agent, events of the
+        /// agent can still follow.
         #[event(Connected)]
         OpEnded { request: u64, with_agent: bool },
         /// The session has ended. The last event.

@@ -70,7 +70,7 @@ impl ServerState {
         }
     }
 
-    /// Whether the state does not change soon on its own.
+    /// Whether nothing is in progress that will change the state.
     pub fn is_settled(self) -> bool {
         !matches!(self, Self::Starting)
     }

@@ -54,7 +54,7 @@ pub enum RuleSource {
     Project,
     /// Granted in a dialog, for this session.
     Session,
-    /// Of a slash command of the user, until its run ends.
+    /// Granted by a slash command of the user, until the run of the command ends.
     Command,
 }
 
@@ -67,7 +67,7 @@ pub struct RuleInfo {
     pub rule: String,
     pub effect: Effect,
     pub source: RuleSource,
-    /// Why a deny rule is only advice for commands, and the form that holds.
+    /// Why a deny rule is only advice for commands, and the form that is enforced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

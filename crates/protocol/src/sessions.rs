@@ -37,8 +37,8 @@ pub struct SessionElsewhere {
     pub directory: String,
     /// Whether that directory exists.
     pub exists: bool,
-    /// Whether the session is the open one. If not, this directory has no session, and a directory with the same name had this
-    /// one.
+    /// Whether this session is open. If not, the directory has no session, and this one ran in a directory of the same
+    /// name.
     pub open: bool,
     /// How to continue, as one line.
     pub message: String,
@@ -136,7 +136,7 @@ osier_base::words! {
         ReadOnly = "read_only",
         /// Continue the session. A process that has it open stores its work, closes the session and ends.
         TakeOver = "take_over",
-        /// Continue the session, and end a process that has it open: for one that cannot hand it over.
+        /// Continue the session, and end a process that has it open and cannot hand it over.
         EndOther = "end_other",
     }
 }

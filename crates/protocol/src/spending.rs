@@ -149,7 +149,7 @@ impl Spending {
         self.add_outside(model, usage);
     }
 
-    /// Not compared with other calls: the prompt is another one.
+    /// The call is not compared with calls of the conversation, because its prompt is another one.
     fn add_outside(&mut self, model: &str, usage: Usage) {
         let model = self.model(model);
         model.calls += 1;

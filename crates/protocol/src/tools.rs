@@ -56,7 +56,7 @@ pub struct TerminalScreen {
     pub output: Output,
     /// Row and column from 0, if the cursor is shown.
     pub cursor: Option<(u16, u16)>,
-    /// The arrow keys send other sequences.
+    /// The program asked for application sequences of the arrow keys.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub application_keys: bool,
     pub rows: u16,

@@ -12,6 +12,7 @@ use super::LINE_LIMIT;
 use super::dispatcher::Dispatcher;
 use super::lines::{Line, LineReader};
 use osier_agent::Subscription;
+use osier_base::task::sleep_until;
 use osier_protocol::{Event, Op};
 use osier_session::SessionHandle;
 
@@ -87,7 +88,7 @@ pub async fn serve(
                     break EndReason::ShutDown;
                 }
             }
-            () = sleep_until(deadline) => dispatcher.handle_timeouts(Instant::now()),
+            () = sleep_until(deadline.map(Into::into)) => dispatcher.handle_timeouts(Instant::now()),
         }
     };
     if reason != EndReason::ShutDown {
@@ -117,13 +118,6 @@ async fn next_line<R: AsyncRead + Unpin>(reader: &mut Option<LineReader<R>>) -> 
     match reader {
         // A read error counts as the end of the input.
         Some(reader) => reader.next().await.unwrap_or(None),
-        None => std::future::pending().await,
-    }
-}
-
-async fn sleep_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
         None => std::future::pending().await,
     }
 }

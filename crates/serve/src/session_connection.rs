@@ -13,6 +13,7 @@ use super::error::ApiError;
 use super::frames::{ClientFrame, FrameKind, ServerFrame};
 use super::merged_event::MergedEvent;
 use super::send_queue::SendQueue;
+use osier_base::task::sleep_until;
 use osier_hub::{
     ClientHandle, ClientIdentity, NumberedEvent, Piece, SharedSession, Snapshot, Subscriber,
     TimedEvent,
@@ -121,7 +122,7 @@ impl SessionConnection {
                     self.send_merged();
                     self.send_snapshot().await;
                 }
-                () = sleep_until(merged) => self.send_merged(),
+                () = sleep_until(merged.map(Into::into)) => self.send_merged(),
                 numbered = self.subscriber.next() => {
                     let Some(numbered) = numbered else {
                         self.send_merged();
@@ -129,7 +130,7 @@ impl SessionConnection {
                     };
                     self.on_event(&numbered);
                 }
-                () = sleep_until(deadline) => {
+                () = sleep_until(deadline.map(Into::into)) => {
                     self.dispatcher.handle_timeouts(Instant::now());
                     self.flush(None);
                 }
@@ -403,12 +404,5 @@ impl SessionConnection {
                 payload,
             });
         }
-    }
-}
-
-async fn sleep_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
-        None => std::future::pending().await,
     }
 }

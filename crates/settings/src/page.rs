@@ -72,12 +72,7 @@ mod tests {
     #[test]
     fn the_page_in_the_documentation_is_current() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md");
-        let page = settings_page();
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            osier_base::atomic_file::write(&path, page.as_bytes()).unwrap();
-        }
-        let written = std::fs::read_to_string(&path).unwrap();
-        assert!(written == page, "run with UPDATE_DOCS=1");
+        osier_testing::pages::check_file(&path, &settings_page());
     }
 
     #[test]

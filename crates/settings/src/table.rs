@@ -68,7 +68,7 @@ pub fn setting(name: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.name == name)
 }
 
-// recipe: a setting, 1: its row, by subject, unless the screen alone uses it
+// recipe: a setting, 1: its row, by subject, unless the screen alone uses it; `kinds.rs` has the kinds of values
 settings! {
     /// All settings, resolved.
     pub struct Settings [] {

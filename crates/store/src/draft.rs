@@ -18,7 +18,7 @@ use osier_agent::AgentMessage;
 use osier_base::jsonl;
 use osier_base::jsonl::Lines;
 use osier_base::regular_file;
-use osier_llm::{AssistantBlock, AssistantMessage, Delta, MessageBuilder, StopReason, StreamEvent};
+use osier_llm::{AssistantMessage, Delta, MessageBuilder, StopReason, StreamEvent};
 use osier_protocol::Tag;
 
 /// Minimum time between two writes.
@@ -207,7 +207,7 @@ pub(super) fn recover(session: &Path, tree: &SessionTree) -> Option<AssistantMes
     }
     let mut message = builder.finish(0);
     message.stop_reason = StopReason::Aborted;
-    has_content(&message).then_some(message)
+    message.has_content().then_some(message)
 }
 
 /// The process may have died after it stored the answer and before it removed the draft.
@@ -221,12 +221,4 @@ fn is_stored(base: &Base, tree: &SessionTree) -> bool {
             Some(AgentMessage::Assistant(stored)) => stored.timestamp == base.message.timestamp,
             _ => false,
         })
-}
-
-fn has_content(message: &AssistantMessage) -> bool {
-    message.content.iter().any(|block| match block {
-        AssistantBlock::Text { text, .. } => !text.is_empty(),
-        AssistantBlock::Thinking { thinking, .. } => !thinking.is_empty(),
-        AssistantBlock::ToolCall(_) => true,
-    })
 }

@@ -9,12 +9,22 @@
 use std::fs;
 use std::path::Path;
 
+use parking_lot::Mutex;
+
+/// A page can have several parts, whose tests run at the same time.
+static WRITING: Mutex<()> = Mutex::new(());
+
 /// Checks that the file at `path` has the text `expected`.
 ///
 /// # Panics
 ///
 /// If it has another text, or cannot be read or written.
 pub fn check_file(path: &Path, expected: &str) {
+    let _alone = WRITING.lock();
+    check(path, expected);
+}
+
+fn check(path: &Path, expected: &str) {
     let found = fs::read_to_string(path);
     if found.as_deref().ok() == Some(expected) {
         return;
@@ -33,6 +43,7 @@ pub fn check_file(path: &Path, expected: &str) {
 ///
 /// If it has another text or no such lines, or cannot be read or written.
 pub fn check_part(path: &Path, name: &str, expected: &str) {
+    let _alone = WRITING.lock();
     let shown = path.display();
     let page = fs::read_to_string(path).unwrap_or_else(|error| panic!("{shown}: {error}"));
     let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
@@ -43,7 +54,7 @@ pub fn check_part(path: &Path, name: &str, expected: &str) {
     let Some((before, after)) = parts else {
         panic!("{shown} has no part `{name}`, which begins with {start:?} and ends with {end:?}");
     };
-    check_file(path, &format!("{before}{start}{expected}{end}{after}"));
+    check(path, &format!("{before}{start}{expected}{end}{after}"));
 }
 
 #[cfg(test)]

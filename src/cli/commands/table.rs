@@ -47,14 +47,6 @@ pub(in crate::cli) fn money(dollars: f64) -> String {
     }
 }
 
-pub(in crate::cli) fn size(bytes: u64) -> String {
-    match bytes {
-        0..10_240 => format!("{bytes} B"),
-        10_240..10_485_760 => format!("{} kB", bytes / 1024),
-        _ => format!("{} MB", bytes / 1_048_576),
-    }
-}
-
 pub(in crate::cli) fn tokens(count: u64) -> String {
     match count {
         0..10_000 => count.to_string(),

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use osier_agent::{AgentMessage, Subscription};
@@ -30,6 +30,7 @@ use osier_tui::{App, AppOptions, Appearance, Effect};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier};
+use regex::{Captures, Regex};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -48,6 +49,10 @@ pub(super) const TOOLS: [&str; 11] = [
     "web_fetch",
     "exit_plan_mode",
 ];
+
+/// The number of all commands, keys, models or settings in the title of a list, which changes with each new one.
+static TOTAL: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\d{2,}(/\d{2,})?( in all)? ─").unwrap());
 
 /// The timeout of conditions. A test that reaches it fails and prints the screen.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -543,7 +548,12 @@ impl Screen {
     fn clean(&self, text: &str) -> String {
         let work = work(&self.place).to_string_lossy().into_owned();
         let home = home(&self.place).to_string_lossy().into_owned();
-        text.replace(&work, "/work").replace(&home, "/home")
+        let text = text.replace(&work, "/work").replace(&home, "/home");
+        TOTAL
+            .replace_all(&text, |total: &Captures<'_>| {
+                total[0].replace(|char: char| char.is_ascii_digit(), "#")
+            })
+            .into_owned()
     }
 }
 

@@ -151,7 +151,7 @@ pub enum Severity {
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessage {
     pub kind: String,
-    /// Whether the user sees it. Stored before the text, so that the start of the line tells it.
+    /// Whether the user sees it. Stored before the text, so that readers find it at the start of the line.
     #[serde(default)]
     pub display: bool,
     pub text: String,

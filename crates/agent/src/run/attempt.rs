@@ -1,6 +1,6 @@
 //! One attempt to call a model, and its answer.
 
-use osier_llm::{AssistantBlock, AssistantMessage, MessageBuilder, TurnStatus};
+use osier_llm::{AssistantMessage, MessageBuilder, TurnStatus};
 
 use super::turn::Turn;
 use crate::data::Event;
@@ -19,19 +19,10 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    /// Whether the answer has anything to show.
-    pub(super) fn has_content(&self) -> bool {
-        self.message.content.iter().any(|block| match block {
-            AssistantBlock::Text { text, .. } => !text.is_empty(),
-            AssistantBlock::Thinking { thinking, .. } => !thinking.is_empty(),
-            AssistantBlock::ToolCall(_) => true,
-        })
-    }
-
     /// This attempt; or the partial answer of an earlier attempt, if this attempt failed before it answered.
     pub(super) fn or_partial(self, partial: Option<Self>, turn: Turn<'_>) -> Self {
         match partial {
-            Some(partial) if !self.has_content() && !self.status.is_success() => {
+            Some(partial) if !self.message.has_content() && !self.status.is_success() => {
                 if self.is_open {
                     retract(turn, &self.id);
                 }
@@ -41,7 +32,7 @@ impl Attempt {
         }
     }
 
-    /// The partial answer of a call that ended so.
+    /// The partial answer of a call that ended with `status`.
     pub(super) fn ended_by(mut self, status: TurnStatus) -> Self {
         let mut builder = MessageBuilder::resume(self.message);
         builder.fail(&status);

@@ -111,7 +111,7 @@ pub(super) async fn call_model(turn: Turn<'_>) -> Result<CallResult, StopRun> {
         turn.log
             .call_failed(turn.number, &model, &attempt.status, false);
         let status = attempt.status.clone();
-        if attempt.has_content() {
+        if attempt.message.has_content() {
             turn.core.state().partial = Some(MessageBuilder::resume(attempt.message.clone()));
             partial = Some(attempt);
         } else if attempt.is_open {

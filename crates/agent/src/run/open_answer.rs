@@ -76,7 +76,7 @@ impl<'a> OpenAnswer<'a> {
         }
     }
 
-    /// Adds the next part of the answer, but for an end that the next one may continue.
+    /// Adds the next part of the answer, except for an end that the part after it may continue.
     pub(super) fn add(&mut self, delta: Delta) {
         let index = delta.index();
         let mut next = delta;
@@ -104,7 +104,7 @@ impl<'a> OpenAnswer<'a> {
         }
     }
 
-    /// Adds what waits: nothing continues it.
+    /// Adds the end that waited, because nothing continues it.
     pub(super) fn flush(&mut self) {
         for delta in std::mem::take(&mut self.waiting).into_values() {
             self.apply(delta);

@@ -38,13 +38,13 @@ pub(super) struct ArgumentSchema {
     referring: Option<Value>,
 }
 
-/// How many subschemas can be checked, each within the one before.
+/// Maximum number of subschemas that are checked inside one another.
 #[derive(Debug, Clone, Copy)]
 enum Nesting {
     /// The levels of the schema.
     Levels(usize),
-    /// With references, a value can be checked with every subschema. The number of the objects in the schema, which is at
-    /// least the number of its subschemas.
+    /// The number of the objects in the schema, which is at least the number of its subschemas: with references, a value
+    /// can be checked with each of them.
     Objects(usize),
 }
 
@@ -106,7 +106,7 @@ impl ArgumentSchema {
         let mut schema = schema.clone();
         visit(&mut schema, &mut remove_decimal_multiple);
         compile(schema.clone()).or_else(|error| {
-            // The engine supports no look-around, which other validators do, and only the drafts of JSON Schema.
+            // Unlike other validators, the engine supports no look-around, and only the drafts of JSON Schema.
             visit(&mut schema, &mut remove_unsupported_patterns);
             if let Some(root) = schema.as_object_mut() {
                 root.remove("$schema");
@@ -278,7 +278,7 @@ fn remove_decimal_multiple(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Removes regular expressions that the engine does not support. Names of properties that they describe may be any.
+/// Removes regular expressions that the engine does not support. The properties that they describe may have any name.
 fn remove_unsupported_patterns(schema: &mut Map<String, Value>) {
     let is_supported = |pattern: &Value| compile(json!({ "pattern": pattern })).is_ok();
     if schema.get("pattern").is_some_and(|it| !is_supported(it)) {
@@ -293,7 +293,7 @@ fn remove_unsupported_patterns(schema: &mut Map<String, Value>) {
     }
 }
 
-/// The errors that have no more exact ones.
+/// The errors for which there is no more exact error.
 fn collect_leaves<'e>(
     error: &'e ValidationError<'e, 'e>,
     leaves: &mut Vec<&'e ValidationError<'e, 'e>>,

@@ -47,8 +47,8 @@ pub struct FileTarget {
 }
 
 impl FileTarget {
-    /// The file and its metadata; without the file if it is not a regular one, which is never opened. Follows no symbolic
-    /// links: one that is there now was created after the path was resolved.
+    /// The file and its metadata; only the metadata if it is not a regular file, which is never opened. Follows no symbolic
+    /// links: a link that is there now was created after the path was resolved.
     ///
     /// # Errors
     /// The file does not exist, cannot be opened, or is a link now.

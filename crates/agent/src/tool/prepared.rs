@@ -55,11 +55,11 @@ pub enum Preview {
 /// Input for a shell that runs already. It is judged as a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellInput {
-    /// `None` if the shell runs nothing because of it.
+    /// `None` if the input makes the shell run nothing.
     pub command: Option<String>,
     /// The shell cannot write files.
     pub is_read_only: bool,
-    /// Another program reads the input first: what it leaves is a command.
+    /// Another program reads the input first; the rest of the input is a command.
     pub is_ahead: bool,
     /// The folder in which the shell is, if it is known.
     pub folder: Option<PathBuf>,

@@ -37,7 +37,7 @@ impl Spellings {
 #[derive(Debug, Clone, Copy)]
 pub struct OtherName {
     pub name: &'static str,
-    /// The tool does several things, and this value of its argument `command` selects what this tool does.
+    /// The other tool does several things; this value of its argument `command` selects the one that this tool does.
     pub command: Option<&'static str>,
     /// The argument and its value that the name implies.
     pub implies: Option<(&'static str, &'static str)>,

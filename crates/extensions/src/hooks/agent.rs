@@ -197,9 +197,9 @@ impl AgentHooks {
             accept(message, event, answer)?;
         }
         if self.is_main {
-            let brought = self.session.brought();
-            attach(message, HookEvent::SessionStart, &brought.context);
-            if let Some(first) = brought.message {
+            let start = self.session.start_text();
+            attach(message, HookEvent::SessionStart, &start.context);
+            if let Some(first) = start.message {
                 let typed = std::mem::take(&mut message.text);
                 message.text = format!("{first}\n\n{typed}");
                 message.typed.get_or_insert(typed);

@@ -35,14 +35,8 @@ pub(super) const KINDS: &[Kind] = &[
         needs: "url",
         fields: &["url", "headers", "allowedEnvVars"],
         read: |hook, url, of_project| {
-            let headers = match hook.get("headers") {
-                None => Vec::new(),
-                Some(value) => texts_by_name(value).ok_or(("headers", "an object with texts"))?,
-            };
-            let variables = match hook.get("allowedEnvVars") {
-                None => Vec::new(),
-                Some(value) => texts(value).ok_or(("allowedEnvVars", "a list of texts"))?,
-            };
+            let headers = optional(hook, "headers", "an object with texts", texts_by_name)?;
+            let variables = optional(hook, "allowedEnvVars", "a list of texts", texts)?;
             let url = url.trim().to_owned();
             let is_web = ["http://", "https://"].iter().any(|it| url.starts_with(it));
             let service = Service::Http {
@@ -61,16 +55,10 @@ pub(super) const KINDS: &[Kind] = &[
         needs: "prompt",
         fields: &["prompt", "model", "continueOnBlock"],
         read: |hook, prompt, _| {
-            let continues = match hook.get("continueOnBlock") {
-                None => false,
-                Some(value) => value
-                    .as_bool()
-                    .ok_or(("continueOnBlock", "true or false"))?,
-            };
-            let model = match hook.get("model") {
-                None => None,
-                Some(value) => Some(value.as_str().ok_or(("model", "a text"))?.to_owned()),
-            };
+            let continues = optional(hook, "continueOnBlock", "true or false", Value::as_bool)?;
+            let model = optional(hook, "model", "a text", |value| {
+                Some(Some(value.as_str()?.to_owned()))
+            })?;
             Ok(Action::Service(Box::new(Service::Prompt {
                 prompt: prompt.to_owned(),
                 model,
@@ -97,6 +85,20 @@ pub(super) const KINDS: &[Kind] = &[
         },
     },
 ];
+
+/// The value of a field, or its default.
+fn optional<T: Default>(
+    hook: &Map<String, Value>,
+    name: &'static str,
+    expected: &'static str,
+    read: impl Fn(&Value) -> Option<T>,
+) -> Result<T, Unfit> {
+    match hook.get(name) {
+        None => Ok(T::default()),
+        Some(value) => read(value).ok_or((name, expected)),
+    }
+}
+
 pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
     let texts = value.as_array()?.iter();
     texts.map(|text| text.as_str().map(str::to_owned)).collect()

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::HookNews;
 use super::answer::{Decision, HookAnswer};
-use super::session::{EventInput, SessionHooks, question};
+use super::session::{SessionHooks, question};
 use osier_protocol::HookEvent;
 
 /// A switch of the model.
@@ -63,22 +63,6 @@ impl ModelSwitch {
 }
 
 impl SessionHooks {
-    /// Whether there is a hook for the event.
-    pub fn watches(&self, event: HookEvent) -> bool {
-        self.has(event)
-    }
-
-    async fn occur(&self, event: HookEvent, name: &str, fields: Value, cwd: &Path) -> HookAnswer {
-        self.fire(EventInput {
-            event,
-            names: vec![name],
-            fields,
-            cwd,
-            call: None,
-        })
-        .await
-    }
-
     /// The session has the instructions in `file`.
     pub async fn instructed(&self, file: &Path, of_user: bool, cwd: &Path) {
         let reason = "session_start";

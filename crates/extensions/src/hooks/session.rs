@@ -50,7 +50,7 @@ pub struct SessionHooks {
 #[derive(Debug, Default)]
 struct State {
     /// Text that hooks add to the next prompt.
-    waiting: Brought,
+    waiting: StartText,
     /// The id of the current prompt.
     prompt_id: Option<String>,
     /// Hooks of `SessionStart` that ran for this session.
@@ -65,7 +65,7 @@ struct State {
 
 /// Text that the hooks of `SessionStart` add to the first prompt.
 #[derive(Debug, Default)]
-pub(super) struct Brought {
+pub(super) struct StartText {
     pub context: Vec<String>,
     /// Text before the prompt.
     pub message: Option<String>,
@@ -163,16 +163,11 @@ impl SessionHooks {
 
     /// The conversation was compacted: the context of hooks is delivered to the model immediately.
     pub(super) async fn compacted(&self, cwd: &Path) {
-        let event = HookEvent::SessionStart;
+        let (event, source) = (HookEvent::SessionStart, "compact");
         let opened = self.lock().opened.clone();
         let model = opened.map(|(_, model, _)| model);
-        let answer = self.fire(EventInput {
-            event,
-            names: vec!["compact"],
-            fields: json!({"source": "compact", "model": model}),
-            cwd,
-            call: None,
-        });
+        let fields = json!({"source": source, "model": model});
+        let answer = self.occur(event, source, fields, cwd);
         for text in answer.await.context {
             self.hooks.tell(HookNews::Context { event, text });
         }
@@ -185,35 +180,23 @@ impl SessionHooks {
 
     /// The session closes.
     pub async fn end(&self, reason: &str, cwd: &Path) {
-        self.fire(EventInput {
-            event: HookEvent::SessionEnd,
-            names: vec![reason],
-            fields: json!({"reason": reason}),
-            cwd,
-            call: None,
-        })
-        .await;
+        let fields = json!({ "reason": reason });
+        self.occur(HookEvent::SessionEnd, reason, fields, cwd).await;
     }
 
     /// The session waits for the user.
     pub async fn notify(&self, kind: &str, message: &str, cwd: &Path) {
-        self.fire(EventInput {
-            event: HookEvent::Notification,
-            names: vec![kind],
-            fields: json!({"message": message, "title": "osier", "notification_type": kind}),
-            cwd,
-            call: None,
-        })
-        .await;
+        let fields = json!({"message": message, "title": "osier", "notification_type": kind});
+        self.occur(HookEvent::Notification, kind, fields, cwd).await;
     }
 
     /// The context of `SessionStart` for the next prompt, once its hooks have ended. Empty after an
     /// interrupt.
-    pub(super) fn brought(&self) -> Brought {
+    pub(super) fn start_text(&self) -> StartText {
         if self.started.is_cancelled() {
             std::mem::take(&mut self.lock().waiting)
         } else {
-            Brought::default()
+            StartText::default()
         }
     }
 
@@ -257,7 +240,8 @@ impl SessionHooks {
         theirs(tool)
     }
 
-    pub(super) fn has(&self, event: HookEvent) -> bool {
+    /// Whether there is a hook for the event.
+    pub fn has(&self, event: HookEvent) -> bool {
         self.hooks.has(event)
     }
 
@@ -267,6 +251,24 @@ impl SessionHooks {
 
     pub(super) fn warn(&self, text: String) {
         self.hooks.warn(text);
+    }
+
+    /// Runs the hooks of an event that is about no call, with the name that matchers are compared with.
+    pub(super) async fn occur(
+        &self,
+        event: HookEvent,
+        name: &str,
+        fields: Value,
+        cwd: &Path,
+    ) -> HookAnswer {
+        let input = EventInput {
+            event,
+            names: vec![name],
+            fields,
+            cwd,
+            call: None,
+        };
+        self.fire(input).await
     }
 
     /// Runs all matching hooks of the event and returns their combined answer.

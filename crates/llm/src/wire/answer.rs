@@ -259,30 +259,53 @@ impl Answer {
         if self.ended {
             return;
         }
-        let silent = self.is_silent();
         if reason == StopReason::ToolUse && !self.has_calls {
             self.leave_out("the call that ends the answer".to_owned());
         }
+        if let Some(status) = self.failure(reason) {
+            return self.fail(status, out);
+        }
+        self.ended = true;
+        let stop_reason = match reason {
+            StopReason::Stop | StopReason::Paused if self.has_calls => StopReason::ToolUse,
+            StopReason::ToolUse if !self.has_calls => StopReason::Stop,
+            reason => reason,
+        };
+        if self.has_invalid_usage {
+            let text = "reported invalid token counts or costs: usage and cost may be wrong";
+            self.warn(text, out);
+        }
+        if !self.odd.is_empty() {
+            let text = format!(
+                "sent parts of an answer that osier cannot read, and leaves out: `{}`",
+                self.odd.join("`, `")
+            );
+            self.warn(&text, out);
+        }
+        if stop_reason == StopReason::Refusal && self.explanation.is_some() {
+            self.warn(&format!("refused{}", self.explanation()), out);
+        }
+        let usage = self.priced();
+        out.push(StreamEvent::Done { stop_reason, usage });
+    }
+
+    /// Why an answer that ended for this reason is none.
+    fn failure(&self, reason: StopReason) -> Option<TurnStatus> {
+        let silent = self.is_silent();
         match reason {
             // A refusal is an answer only if it contains text, and never runs tools.
-            StopReason::Refusal if silent || self.has_calls => {
-                let message = format!(
+            StopReason::Refusal if silent || self.has_calls => Some(TurnStatus::ModelError {
+                message: format!(
                     "`{}` ended the answer: its safety filter refused{}",
                     self.provider,
                     self.explanation()
-                );
-                self.fail(
-                    TurnStatus::ModelError {
-                        message,
-                        retryable: false,
-                    },
-                    out,
-                );
-            }
+                ),
+                retryable: false,
+            }),
             // Some servers truncate the prompt and then have no room for an answer.
             StopReason::Length if silent && self.window_is_full() => {
                 let message = format!("the prompt fills the context window of `{}`", self.provider);
-                self.fail(TurnStatus::ContextOverflow { message }, out);
+                Some(TurnStatus::ContextOverflow { message })
             }
             StopReason::Stop | StopReason::ToolUse | StopReason::Length
                 if silent && !self.odd.is_empty() =>
@@ -293,33 +316,9 @@ impl Answer {
                     self.odd.join("`, `")
                 );
                 let message = clean(&message, None);
-                self.fail(TurnStatus::InvalidResponse { message }, out);
+                Some(TurnStatus::InvalidResponse { message })
             }
-            reason => {
-                self.ended = true;
-                let stop_reason = match reason {
-                    StopReason::Stop | StopReason::Paused if self.has_calls => StopReason::ToolUse,
-                    StopReason::ToolUse if !self.has_calls => StopReason::Stop,
-                    reason => reason,
-                };
-                if self.has_invalid_usage {
-                    let text =
-                        "reported invalid token counts or costs: usage and cost may be wrong";
-                    self.warn(text, out);
-                }
-                if !self.odd.is_empty() {
-                    let text = format!(
-                        "sent parts of an answer that osier cannot read, and leaves out: `{}`",
-                        self.odd.join("`, `")
-                    );
-                    self.warn(&text, out);
-                }
-                if stop_reason == StopReason::Refusal && self.explanation.is_some() {
-                    self.warn(&format!("refused{}", self.explanation()), out);
-                }
-                let usage = self.priced();
-                out.push(StreamEvent::Done { stop_reason, usage });
-            }
+            _ => None,
         }
     }
 

@@ -460,49 +460,57 @@ fn hooks(given: &Value) -> Result<Vec<SdkHook>, String> {
         let event = HookEvent::find(name)
             .ok_or_else(|| format!("osier has no hooks for the event `{name}`"))?;
         for entry in matchers {
-            let invalid = |field: &str| format!("`{field}` of a hook of `{name}` is invalid");
-            let matcher = match &entry["matcher"] {
-                Value::Null => String::new(),
-                Value::String(matcher) => matcher.clone(),
-                _ => return Err(invalid("matcher")),
-            };
-            let timeout = match &entry["timeout"] {
-                Value::Null => None,
-                seconds => {
-                    let seconds = seconds.as_f64().map(Duration::try_from_secs_f64);
-                    let seconds = seconds.and_then(Result::ok);
-                    Some(seconds.ok_or_else(|| invalid("timeout"))?)
-                }
-            };
-            let on_failure = match &entry["onFailure"] {
-                Value::Null => None,
-                word => {
-                    let known = word.as_str().and_then(OnFailure::find);
-                    Some(known.ok_or_else(|| invalid("onFailure"))?)
-                }
-            };
-            let callbacks = entry["hookCallbackIds"].as_array();
-            for callback in callbacks.ok_or_else(|| invalid("hookCallbackIds"))? {
-                let callback = callback.as_str();
-                hooks.push(SdkHook {
-                    event,
-                    matcher: matcher.clone(),
-                    callback: callback
-                        .ok_or_else(|| invalid("hookCallbackIds"))?
-                        .to_owned(),
-                    timeout,
-                    on_failure,
-                });
-            }
-            let known = ["matcher", "timeout", "onFailure", "hookCallbackIds"];
-            let fields = entry.as_object().into_iter().flatten();
-            let mut fields = fields.filter(|(_, value)| !value.is_null());
-            if let Some((field, _)) = fields.find(|(field, _)| !known.contains(&field.as_str())) {
-                return Err(format!(
-                    "osier does not support `{field}` of a hook of `{name}`"
-                ));
-            }
+            hooks.extend(hooks_of(entry, event, name)?);
         }
+    }
+    Ok(hooks)
+}
+
+/// The hooks of an entry of the event, which the program calls `name`.
+fn hooks_of(entry: &Value, event: HookEvent, name: &str) -> Result<Vec<SdkHook>, String> {
+    let invalid = |field: &str| format!("`{field}` of a hook of `{name}` is invalid");
+    let matcher = match &entry["matcher"] {
+        Value::Null => "",
+        Value::String(matcher) => matcher.as_str(),
+        _ => return Err(invalid("matcher")),
+    };
+    let timeout = match &entry["timeout"] {
+        Value::Null => None,
+        seconds => {
+            let seconds = seconds.as_f64().map(Duration::try_from_secs_f64);
+            let seconds = seconds.and_then(Result::ok);
+            Some(seconds.ok_or_else(|| invalid("timeout"))?)
+        }
+    };
+    let on_failure = match &entry["onFailure"] {
+        Value::Null => None,
+        word => {
+            let known = word.as_str().and_then(OnFailure::find);
+            Some(known.ok_or_else(|| invalid("onFailure"))?)
+        }
+    };
+    let callbacks = entry["hookCallbackIds"].as_array();
+    let callbacks = callbacks.ok_or_else(|| invalid("hookCallbackIds"))?.iter();
+    let hooks = callbacks.map(|callback| {
+        let callback = callback.as_str();
+        Ok(SdkHook {
+            event,
+            matcher: matcher.to_owned(),
+            callback: callback
+                .ok_or_else(|| invalid("hookCallbackIds"))?
+                .to_owned(),
+            timeout,
+            on_failure,
+        })
+    });
+    let hooks = hooks.collect::<Result<Vec<_>, String>>()?;
+    let known = ["matcher", "timeout", "onFailure", "hookCallbackIds"];
+    let fields = entry.as_object().into_iter().flatten();
+    let mut fields = fields.filter(|(_, value)| !value.is_null());
+    if let Some((field, _)) = fields.find(|(field, _)| !known.contains(&field.as_str())) {
+        return Err(format!(
+            "osier does not support `{field}` of a hook of `{name}`"
+        ));
     }
     Ok(hooks)
 }

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use super::draft::Draft;
 use super::lines::{Read, text};
 use super::{blocks, subagent};
-use osier_agent::{AgentMessage, CustomMessage, ToolResultMessage, ToolStatus};
+use osier_agent::{AgentMessage, CustomMessage};
 use osier_llm::catalogue::Catalogue;
-use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall, ToolResult};
+use osier_llm::{AssistantBlock, AssistantMessage, StopReason, ToolCall, ToolResult};
 use osier_protocol::EntryKind;
 
 #[derive(Debug, Default)]
@@ -282,29 +282,15 @@ impl Reader {
             .and_then(Value::as_bool)
             .unwrap_or(false);
         let content = blocks::content(part.get("content"), draft);
-        let said = content
-            .iter()
-            .find_map(ContentBlock::as_text)
-            .unwrap_or_default();
-        let status = if is_error {
-            ToolStatus::ExecutionError {
-                message: said.chars().take(200).collect(),
-            }
-        } else {
-            ToolStatus::Success
+        let result = ToolResult {
+            tool_name: String::new(),
+            tool_call_id: call_id.clone(),
+            content,
+            is_error,
+            timestamp: blocks::milliseconds(line.get("timestamp")),
         };
-        let message = ToolResultMessage {
-            result: ToolResult {
-                tool_name: draft.tool_name(&call_id, ""),
-                tool_call_id: call_id.clone(),
-                content,
-                is_error,
-                timestamp: blocks::milliseconds(line.get("timestamp")),
-            },
-            status,
-            details: self.details(line, draft),
-            duration_ms: 0,
-        };
+        let details = self.details(line, draft);
+        let message = draft.result(result, details, 0);
         let answer = parent
             .as_ref()
             .and_then(|parent| self.answer_of.get(parent))

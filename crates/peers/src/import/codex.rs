@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::blocks;
 use super::draft::Draft;
 use super::lines::{Read, text};
-use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
+use osier_agent::AgentMessage;
 use osier_llm::{
     AssistantBlock, AssistantMessage, ContentBlock, StopReason, ThinkingLevel, ToolCall,
     ToolResult, Usage,
@@ -263,28 +263,14 @@ impl Reader {
             .and_then(Value::as_bool);
         let call_events = self.call_events.remove(&call_id).unwrap_or_default();
         let is_error = call_events.failed || success == Some(false);
-        let said = content
-            .iter()
-            .find_map(ContentBlock::as_text)
-            .unwrap_or_default();
-        let message = ToolResultMessage {
-            status: if is_error {
-                ToolStatus::ExecutionError {
-                    message: said.chars().take(200).collect(),
-                }
-            } else {
-                ToolStatus::Success
-            },
-            result: ToolResult {
-                tool_name: draft.tool_name(&call_id, ""),
-                tool_call_id: call_id.clone(),
-                content,
-                is_error,
-                timestamp: milliseconds(time),
-            },
-            details: call_events.details,
-            duration_ms: call_events.duration_ms,
+        let result = ToolResult {
+            tool_name: String::new(),
+            tool_call_id: call_id,
+            content,
+            is_error,
+            timestamp: milliseconds(time),
         };
+        let message = draft.result(result, call_events.details, call_events.duration_ms);
         for message in draft.with_further(message) {
             let kind = EntryKind::message(AgentMessage::ToolResult(message));
             self.add(kind, time, draft);

@@ -8,12 +8,14 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::tools;
-use osier_agent::{AgentMessage, ToolResultMessage};
+use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
 use osier_llm::{ContentBlock, ToolCall, ToolResult};
 use osier_protocol::{Dropped, Entry, EntryKind, ImportReport, ImportSource};
 
 /// Maximum number of damaged lines named in a report.
 const NAMED: usize = 20;
+/// Maximum characters of the error of a call.
+const ERROR: usize = 200;
 
 /// The session that a reader builds.
 #[derive(Debug)]
@@ -76,10 +78,30 @@ impl Draft {
         self.calls.contains_key(id)
     }
 
-    /// osier's name of the tool of a call; `unknown` if there is no such call.
-    pub(super) fn tool_name(&self, id: &str, unknown: &str) -> String {
-        let known = self.calls.get(id).and_then(|calls| calls.first());
-        known.map_or(unknown, |(_, name)| name).to_owned()
+    /// The message of a result, with osier's name of the tool if the call is known.
+    pub(super) fn result(
+        &self,
+        mut result: ToolResult,
+        details: Value,
+        duration_ms: u64,
+    ) -> ToolResultMessage {
+        let known = self.calls.get(&result.tool_call_id);
+        if let Some((_, name)) = known.and_then(|calls| calls.first()) {
+            result.tool_name.clone_from(name);
+        }
+        let status = if result.is_error {
+            let text = result.content.iter().find_map(ContentBlock::as_text);
+            let message = text.unwrap_or_default().chars().take(ERROR).collect();
+            ToolStatus::ExecutionError { message }
+        } else {
+            ToolStatus::Success
+        };
+        ToolResultMessage {
+            status,
+            result,
+            details,
+            duration_ms,
+        }
     }
 
     /// The result of a call, and the results of the further calls that it became.

@@ -11,7 +11,7 @@ use super::blocks;
 use super::draft::Draft;
 use super::error::ImportError;
 use super::lines::{LINE_LIMIT, regular, text};
-use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
+use osier_agent::{AgentMessage, ToolResultMessage};
 use osier_base::{json, regular_file};
 use osier_llm::{
     AssistantBlock, AssistantMessage, ContentBlock, Cost, StopReason, ToolCall, ToolResult, Usage,
@@ -369,24 +369,15 @@ fn tool(part: &Value, draft: &mut Draft) -> (Vec<ToolCall>, Vec<ToolResultMessag
     let mut content = vec![ContentBlock::text(printed)];
     let files = state["attachments"].as_array();
     content.extend(files.into_iter().flatten().filter_map(file));
-    let result = ToolResultMessage {
-        status: if failed {
-            ToolStatus::ExecutionError {
-                message: printed.chars().take(200).collect(),
-            }
-        } else {
-            ToolStatus::Success
-        },
-        result: ToolResult {
-            tool_name: draft.tool_name(&id, ""),
-            tool_call_id: id,
-            content,
-            is_error: failed,
-            timestamp: i64::try_from(time("end")).unwrap_or(0),
-        },
-        details: details(&state["metadata"]),
-        duration_ms: time("end").saturating_sub(time("start")),
+    let result = ToolResult {
+        tool_name: String::new(),
+        tool_call_id: id,
+        content,
+        is_error: failed,
+        timestamp: i64::try_from(time("end")).unwrap_or(0),
     };
+    let duration_ms = time("end").saturating_sub(time("start"));
+    let result = draft.result(result, details(&state["metadata"]), duration_ms);
     (calls, draft.with_further(result))
 }
 

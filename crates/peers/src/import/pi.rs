@@ -7,10 +7,9 @@ use super::draft::Draft;
 use super::lines::{Read, text};
 use super::{blocks, numbered_diff};
 use osier_agent::CustomMessage;
-use osier_agent::{AgentMessage, ShellRun, ToolResultMessage, ToolStatus};
+use osier_agent::{AgentMessage, ShellRun, ToolResultMessage};
 use osier_llm::{
-    AssistantBlock, AssistantMessage, ContentBlock, StopReason, ThinkingLevel, ToolCall,
-    ToolResult, Usage,
+    AssistantBlock, AssistantMessage, StopReason, ThinkingLevel, ToolCall, ToolResult, Usage,
 };
 use osier_protocol::EntryKind;
 
@@ -205,29 +204,15 @@ fn tool_result(value: &Value, timestamp: i64, draft: &mut Draft) -> ToolResultMe
         .and_then(Value::as_bool)
         .unwrap_or(false);
     let content = blocks::content(value.get("content"), draft);
-    let message = || {
-        let first = content.iter().find_map(ContentBlock::as_text);
-        first.unwrap_or_default().chars().take(200).collect()
+    let result = ToolResult {
+        tool_name: text(value, "toolName").unwrap_or_default().to_owned(),
+        tool_call_id: text(value, "toolCallId").unwrap_or_default().to_owned(),
+        content,
+        is_error,
+        timestamp,
     };
-    ToolResultMessage {
-        status: if is_error {
-            ToolStatus::ExecutionError { message: message() }
-        } else {
-            ToolStatus::Success
-        },
-        result: ToolResult {
-            tool_name: draft.tool_name(
-                text(value, "toolCallId").unwrap_or_default(),
-                text(value, "toolName").unwrap_or_default(),
-            ),
-            tool_call_id: text(value, "toolCallId").unwrap_or_default().to_owned(),
-            content,
-            is_error,
-            timestamp,
-        },
-        details: details(value.get("details")),
-        duration_ms: value.get("durationMs").and_then(Value::as_u64).unwrap_or(0),
-    }
+    let duration_ms = value.get("durationMs").and_then(Value::as_u64).unwrap_or(0);
+    draft.result(result, details(value.get("details")), duration_ms)
 }
 
 /// The details unchanged, except a diff with line numbers, which becomes a unified one.

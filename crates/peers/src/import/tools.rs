@@ -86,27 +86,7 @@ fn convert(
     mapped: &mut Map<String, Value>,
 ) {
     match ours {
-        BASH => {
-            if let Some(command) = mapped.get("command").map(command_line) {
-                let folder = given.get("workdir").and_then(Value::as_str);
-                let command = match folder.filter(|folder| !folder.is_empty()) {
-                    Some(folder) => format!("cd {} && {command}", quoted(folder)),
-                    None => command,
-                };
-                mapped.insert("command".to_owned(), json!(command));
-            }
-            let milliseconds = mapped.get("timeout").and_then(Value::as_f64);
-            if let Some(milliseconds) = milliseconds.filter(|_| source != ImportSource::Pi) {
-                mapped.insert("timeout".to_owned(), json!(milliseconds / 1000.0));
-            }
-            if let Some(job) = mapped.get("job") {
-                let job = job.as_str().map_or_else(|| job.to_string(), str::to_owned);
-                let is_kill = theirs.starts_with("Kill") || theirs == "TaskStop";
-                let action = if is_kill { "kill" } else { "read" };
-                mapped.insert("job".to_owned(), json!(job));
-                mapped.insert("action".to_owned(), json!(action));
-            }
-        }
+        BASH => convert_command(source, theirs, given, mapped),
         EDIT => {
             if let Some(edits) = mapped.get_mut("edits").and_then(Value::as_array_mut) {
                 for edit in edits {
@@ -130,6 +110,33 @@ fn convert(
             }
         }
         _ => {}
+    }
+}
+
+fn convert_command(
+    source: ImportSource,
+    theirs: &str,
+    given: &Map<String, Value>,
+    mapped: &mut Map<String, Value>,
+) {
+    if let Some(command) = mapped.get("command").map(command_line) {
+        let folder = given.get("workdir").and_then(Value::as_str);
+        let command = match folder.filter(|folder| !folder.is_empty()) {
+            Some(folder) => format!("cd {} && {command}", quoted(folder)),
+            None => command,
+        };
+        mapped.insert("command".to_owned(), json!(command));
+    }
+    let milliseconds = mapped.get("timeout").and_then(Value::as_f64);
+    if let Some(milliseconds) = milliseconds.filter(|_| source != ImportSource::Pi) {
+        mapped.insert("timeout".to_owned(), json!(milliseconds / 1000.0));
+    }
+    if let Some(job) = mapped.get("job") {
+        let job = job.as_str().map_or_else(|| job.to_string(), str::to_owned);
+        let is_kill = theirs.starts_with("Kill") || theirs == "TaskStop";
+        let action = if is_kill { "kill" } else { "read" };
+        mapped.insert("job".to_owned(), json!(job));
+        mapped.insert("action".to_owned(), json!(action));
     }
 }
 

@@ -131,8 +131,7 @@ fn copy(from: &Path, to: &Path, root: Option<&Path>) -> Result<(), String> {
     if to.symlink_metadata().is_ok() {
         return Err("the folder exists".to_owned());
     }
-    let mut files = Vec::new();
-    collect(&mut Walk::new(Some(from)), from, DEPTH, &mut files);
+    let files = Walk::new(Some(from)).files(from, DEPTH, FILES);
     if files.len() > FILES {
         return Err(format!("it has more than {FILES} files"));
     }
@@ -158,19 +157,6 @@ fn copy(from: &Path, to: &Path, root: Option<&Path>) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn collect(walk: &mut Walk, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    for entry in walk.entries(folder) {
-        if found.len() > FILES {
-            return;
-        }
-        if !entry.is_folder {
-            found.push(entry.path);
-        } else if depth > 0 {
-            collect(walk, &entry.path, depth - 1, found);
-        }
-    }
 }
 
 impl Plan {

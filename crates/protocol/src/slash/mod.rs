@@ -32,7 +32,7 @@ pub fn find(name: &str) -> Option<&'static SlashCommand> {
     commands.find(|command| command.name == name || command.aliases.contains(&name))
 }
 
-/// The place of the command with this name in [`COMMANDS`], whose end it is without such a command.
+/// The position of the command with this name in [`COMMANDS`]; the length of the table if there is none.
 pub const fn number_of(name: &str) -> usize {
     let mut row = 0;
     while row < COMMANDS.len() && !is_equal(COMMANDS[row].name.as_bytes(), name.as_bytes()) {

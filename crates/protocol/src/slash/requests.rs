@@ -256,12 +256,12 @@ pub(super) fn import(path: &str) -> Parsed {
     })
 }
 
-/// Moves to before the last prompt.
+/// Goes back to before the last prompt.
 pub(super) fn undo(argument: &str) -> Parsed {
     without_files("undo", argument, TreeOp::UndoPrompt)
 }
 
-/// Moves forward again.
+/// Reverts `undo`.
 pub(super) fn redo(argument: &str) -> Parsed {
     without_files("redo", argument, TreeOp::RedoPrompt)
 }

@@ -28,7 +28,8 @@ pub struct SlashCommand {
     pub category: CommandCategory,
     /// The name in keymaps.
     pub key: &'static str,
-    /// The palette lists the command only for a query of the starts of its words: it changes the session or ends something.
+    /// The command changes the session or ends something, so the palette lists it only for a query that matches the starts
+    /// of its words.
     pub by_word: bool,
     /// Other names, which users know from other programs.
     pub aliases: &'static [&'static str],
@@ -40,7 +41,7 @@ pub struct SlashCommand {
     pub description: &'static str,
     /// The clients in which it works.
     pub clients: &'static [SlashClient],
-    /// A skill or template with its name replaces it.
+    /// A skill or template of the same name replaces the command.
     pub yields: bool,
     /// The requests that the command sends; `None` if each client runs the command in its own way.
     pub requests: Option<Requests>,

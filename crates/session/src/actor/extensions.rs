@@ -101,7 +101,7 @@ impl Actor {
 
     fn tell_hooks_of_settings(&self) {
         if let Some(hooks) = self.session_hooks().cloned()
-            && hooks.watches(HookEvent::ConfigChange)
+            && hooks.has(HookEvent::ConfigChange)
         {
             let (file, cwd) = (self.setup.folders.settings(), self.setup.cwd.clone());
             osier_base::task::spawn(async move { hooks.configured(&file, &cwd).await });
@@ -111,7 +111,7 @@ impl Actor {
     /// Tells hooks which files of instructions the session has, once they are read.
     fn tell_hooks_of_instructions(&self) {
         let hooks = self.session_hooks().cloned();
-        let Some(hooks) = hooks.filter(|hooks| hooks.watches(HookEvent::InstructionsLoaded)) else {
+        let Some(hooks) = hooks.filter(|hooks| hooks.has(HookEvent::InstructionsLoaded)) else {
             return;
         };
         let (files, cwd) = (

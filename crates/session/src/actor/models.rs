@@ -55,7 +55,7 @@ impl Actor {
     async fn switch(&mut self, choice: Choice, requested: Option<String>) {
         let hooks = self.session_hooks().cloned();
         let Some((hooks, switch)) = hooks
-            .filter(|hooks| hooks.watches(HookEvent::PreModelSwitch))
+            .filter(|hooks| hooks.has(HookEvent::PreModelSwitch))
             .zip(self.model_switch(&choice.0, requested, false))
         else {
             return self.choose(choice).await;
@@ -151,7 +151,7 @@ impl Actor {
     pub(super) async fn choose(&mut self, choice: Choice) {
         let hooks = self.session_hooks().cloned();
         let switch = hooks
-            .filter(|hooks| hooks.watches(HookEvent::PostModelSwitch))
+            .filter(|hooks| hooks.has(HookEvent::PostModelSwitch))
             .zip(self.model_switch(&choice.0, None, false));
         let session = self.session.as_ref();
         let active = session.map(|session| &session.active);

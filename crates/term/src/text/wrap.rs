@@ -108,23 +108,13 @@ impl<'a> Wrap<'a> {
     /// control sequences removed. A trailing newline adds no row.
     pub fn text(&self, source: &str, face: impl Into<Face>, rows: &mut Vec<Row>) {
         let face = face.into();
-        let clean = text::sanitize(source);
-        let expanded = text::expand_tabs(&clean);
-        let body = expanded.strip_suffix('\n').unwrap_or(&expanded);
-        for line in body.split('\n') {
-            self.line(&[Span::new(line, face)], rows);
-        }
+        clean_lines(source, |line| self.line(&[Span::new(line, face)], rows));
     }
 
     /// Like [`Self::text`], for prose with names and commands in backticks.
     pub fn sentences(&self, source: &str, face: impl Into<Face>, rows: &mut Vec<Row>) {
         let face = face.into();
-        let clean = text::sanitize(source);
-        let expanded = text::expand_tabs(&clean);
-        let body = expanded.strip_suffix('\n').unwrap_or(&expanded);
-        for line in body.split('\n') {
-            self.line(&sentence(line, face), rows);
-        }
+        clean_lines(source, |line| self.line(&sentence(line, face), rows));
     }
 
     /// The number of rows of `line`, which must be sanitized text without newlines.
@@ -243,6 +233,14 @@ fn is_word(cluster: &str) -> bool {
 
 fn is_wide(cluster: &str) -> bool {
     cluster.len() > 1 && text::grapheme_width(cluster) == 2
+}
+
+/// The lines of a text: without control sequences, with spaces for tabs, and without an empty line at the end.
+fn clean_lines(source: &str, each: impl FnMut(&str)) {
+    let clean = text::sanitize(source);
+    let expanded = text::expand_tabs(&clean);
+    let body = expanded.strip_suffix('\n').unwrap_or(&expanded);
+    body.split('\n').for_each(each);
 }
 
 fn columns(spans: &[Span]) -> usize {

@@ -34,7 +34,7 @@ const KEYS: [&str; 7] = [
     "tokens",
 ];
 
-const MODIFIERS: [(&str, Modifier); 6] = [
+pub(super) const MODIFIERS: [(&str, Modifier); 6] = [
     ("bold", Modifier::BOLD),
     ("dim", Modifier::DIM),
     ("italic", Modifier::ITALIC),

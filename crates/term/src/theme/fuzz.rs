@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use ratatui::style::{Color, Modifier};
+use ratatui::style::Color;
 use tempfile::TempDir;
 
+use super::file::MODIFIERS;
 use super::{Colour, ColourDepth, StyleSpec, Theme, ThemeKind, ThemeStore};
 use crate::text::face::Token;
 use osier_base::problem::Problem;
@@ -139,15 +140,7 @@ fn written(theme: &Theme) -> String {
         for (key, colour) in [("fg", fg), ("bg", bg)] {
             parts.extend(colour.map(|colour| format!("{key} = {}", colour_text(colour))));
         }
-        let names = [
-            ("bold", Modifier::BOLD),
-            ("dim", Modifier::DIM),
-            ("italic", Modifier::ITALIC),
-            ("underline", Modifier::UNDERLINED),
-            ("reverse", Modifier::REVERSED),
-            ("strike", Modifier::CROSSED_OUT),
-        ];
-        let names = names.iter().filter(|(_, one)| modifier.contains(*one));
+        let names = MODIFIERS.iter().filter(|(_, one)| modifier.contains(*one));
         let names: Vec<String> = names.map(|(name, _)| format!("\"{name}\"")).collect();
         parts.push(format!("modifiers = [{}]", names.join(", ")));
         let _ = writeln!(text, "{name} = {{ {} }}", parts.join(", "));

@@ -12,9 +12,10 @@ pub struct PeerTool {
     pub name: &'static str,
     /// The tool does only a part of what osier's tool does: a rule that allows the part must not allow osier's tool.
     pub is_part: bool,
-    /// The end of the names of the files that the tool is about, if it is not about all: a rule with its name is about them, by any tool.
+    /// The end of the file names that the tool handles, if it does not handle all files: a rule with the name of the tool
+    /// applies to these files, for every tool.
     pub ending: Option<&'static str>,
-    /// The names of the arguments, there and in osier. Others are left out.
+    /// The names of the arguments at the other agent and in osier. Other arguments are left out.
     pub arguments: &'static [Renamed],
 }
 

@@ -5,8 +5,8 @@ use osier_lsp::Lines;
 /// A line, from 0, and a byte in it.
 pub(super) type Spot = (usize, usize);
 
-/// The place of `symbol` in the text: in the line `near`, from 1, or in the next one that has it; without a line the
-/// first. Of a path such as `a::b` or `a.b` the last name counts.
+/// The place of `symbol` in the text: in the line `near` (from 1), or in the next line that has it; without `near`, its
+/// first place. Of a path such as `a::b` or `a.b`, the last name counts.
 pub(super) fn locate(text: &str, symbol: &str, near: Option<u64>) -> Option<Spot> {
     let name = last_name(symbol);
     if name.is_empty() {

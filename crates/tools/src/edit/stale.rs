@@ -27,7 +27,7 @@ pub(crate) struct Merged {
 /// Applies `edits` to `now`, which was `known` when the model read it.
 ///
 /// # Errors
-/// The lines of `now` that differ, if an edit has to do with them.
+/// The lines of `now` that differ, if an edit touches them.
 pub(crate) fn merge(known: &str, now: &str, edits: &[Edit]) -> Result<Merged, String> {
     let plain = |text: &str| text.replace("\r\n", "\n");
     let (then_text, now_text) = (plain(known), plain(now));

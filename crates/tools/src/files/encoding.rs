@@ -27,7 +27,7 @@ pub struct TextEncoding {
     has_mark: bool,
     /// The file has only those characters of Windows-1252 that ISO-8859-1 has too.
     is_latin_1: bool,
-    /// The bytes from 0x80 on that another likely encoding has for other characters, and that the file does not have.
+    /// The bytes from 0x80 on that the file does not have, and that stand for other characters in another likely encoding.
     uncertain: u128,
 }
 
@@ -45,7 +45,7 @@ impl Eq for TextEncoding {}
 pub struct Decoded<'a> {
     pub text: Cow<'a, str>,
     pub encoding: TextEncoding,
-    /// Encoding the text gives the bytes of the file again. If not, `�` stands for some of them.
+    /// Encoding the text gives the bytes of the file again. If not, the text has `�` for some bytes.
     pub is_exact: bool,
 }
 

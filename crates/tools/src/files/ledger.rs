@@ -211,7 +211,7 @@ impl OtherChange {
 pub struct ChangedFiles {
     /// Files that another program changed or removed.
     pub by_others: Vec<PathBuf>,
-    /// osier restored an earlier state of them for the user.
+    /// Files that osier restored to an earlier state for the user.
     pub restored: Vec<PathBuf>,
 }
 

@@ -96,7 +96,7 @@ impl Workspace {
         let command = match &typed {
             Typed::Nothing => None,
             Typed::Command(command) | Typed::Ahead(Some(command)) => Some(command.clone()),
-            // No grammar reads it, so that no rule for commands allows it, and no two are the same.
+            // No grammar reads this text, so no rule for commands allows it; the number makes each one different.
             Typed::Unknown | Typed::Ahead(None) => {
                 let (number, keys) = (self.terminals.next_input(), keys.join(" "));
                 Some(format!(

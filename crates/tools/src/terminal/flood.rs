@@ -164,7 +164,7 @@ pub(super) fn skippable(run: &[u8], size: PtySize, retained: usize) -> Option<Sk
     })
 }
 
-/// Where the last ASCII characters of `run` begin that are one line without other characters.
+/// The start of the last ASCII characters of `run` that form one line.
 pub(super) fn line_start(run: &[u8]) -> Option<usize> {
     let Some(before) = run.iter().rposition(|byte| !is_printable(*byte)) else {
         return Some(0);

@@ -117,8 +117,8 @@ impl Line {
         }
     }
 
-    /// Adds input; returns all lines, also the one that is not complete, if they are known. Lines that shells read in different
-    /// ways are not: the shell can become another one before it reads them.
+    /// Adds input; returns all lines, complete or not, if their meaning is known. The meaning of a line that shells read in
+    /// different ways is unknown: another shell can be running when the line is read.
     pub(super) fn begin(mut self, text: &str, keys: &[String]) -> Option<String> {
         let done = match self.add(text, keys) {
             Typed::Command(done) => done + "\n",

@@ -6,7 +6,7 @@ mod patches;
 
 use std::collections::HashMap;
 
-use osier_llm::{AssistantBlock, Context, Message, ToolForm};
+use osier_llm::{AssistantBlock, Context, Message, ToolCall, ToolForm};
 
 /// Changes the tools of a request and the calls of its conversation to `form`.
 pub fn translate(context: &mut Context, form: ToolForm) {
@@ -18,23 +18,28 @@ pub fn translate(context: &mut Context, form: ToolForm) {
         .tools
         .iter()
         .any(|spec| spec.name == crate::edit::patch::NAME);
+    let translate_call = |call: &mut ToolCall| match form {
+        ToolForm::Patch if is_patch => patches::of_edit(call),
+        _ => {
+            if !offers_patches {
+                patches::to_edit(call);
+            }
+            if form == ToolForm::Gemini {
+                gemini::rename_call(call);
+            }
+        }
+    };
     let mut renamed: HashMap<String, String> = HashMap::new();
     for message in &mut context.messages {
         match message {
             Message::Assistant(answer) => {
-                for block in &mut answer.content {
-                    let AssistantBlock::ToolCall(call) = block else {
-                        continue;
-                    };
+                let calls = answer.content.iter_mut().filter_map(|block| match block {
+                    AssistantBlock::ToolCall(call) => Some(call),
+                    _ => None,
+                });
+                for call in calls {
                     let before = call.name.clone();
-                    match form {
-                        ToolForm::Patch if is_patch => patches::of_edit(call),
-                        _ if !offers_patches => patches::to_edit(call),
-                        _ => {}
-                    }
-                    if form == ToolForm::Gemini {
-                        gemini::rename_call(call);
-                    }
+                    translate_call(call);
                     if call.name != before {
                         renamed.insert(call.id.clone(), call.name.clone());
                     }

@@ -12,8 +12,8 @@ use crate::files::ledger::MAX_HASHED;
 use crate::files::target::in_editor;
 
 impl Workspace {
-    /// The text of the file at `path` in the editor; `None` where the disk is used. What the editor refuses is not read
-    /// from disk: it can have unsaved changes, and the refusal is a decision. Blocks.
+    /// The text of the file in the editor; `None` where the disk is used. A file that the editor refuses is not read from
+    /// disk: it can have unsaved changes, and the refusal is a decision. Blocks.
     pub(crate) fn text_in_editor(
         &self,
         target: &FileTarget,

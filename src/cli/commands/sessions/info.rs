@@ -1,9 +1,9 @@
 //! `osier sessions info`: shows the details of a session.
 
 use super::context::{CommandResult, SessionsContext};
-use crate::cli::commands::table::{directory, money, plain, size, time, tokens};
+use crate::cli::commands::table::{directory, money, plain, time, tokens};
 use crate::cli::exit::Exit;
-use osier_base::text::counted;
+use osier_base::text::{self, counted};
 use osier_index::describe;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -35,7 +35,7 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
         ),
         (
             "file",
-            format!("{} ({})", row.path.display(), size(row.size)),
+            format!("{} ({})", row.path.display(), text::size(row.size)),
         ),
         ("directory", directory(&row.cwd)),
         ("created", time(row.created)),

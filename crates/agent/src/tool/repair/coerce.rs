@@ -9,7 +9,7 @@ use super::json_text;
 const DEPTH: usize = 32;
 const ALTERNATIVES: usize = 64;
 
-/// Types of which an empty text is no value.
+/// Types for which an empty text is not a value.
 const NOT_TEXT: [&str; 4] = ["boolean", "integer", "null", "number"];
 
 /// Brings `value` to the types of `schema`.
@@ -86,7 +86,7 @@ fn expand<'s>(schema: &'s Value, root: &'s Value, depth: usize, found: &mut Vec<
     }
 }
 
-/// The alternatives of this type, or without any.
+/// The alternatives of this type or without a type.
 fn of_type<'s>(alternatives: &[&'s Value], name: &str) -> Vec<&'s Value> {
     let fits = |schema: &&&Value| types(schema).is_none_or(|types| types.contains(&name));
     alternatives.iter().filter(fits).copied().collect()
@@ -122,7 +122,7 @@ fn is_whole(number: &serde_json::Number) -> bool {
         || number.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-/// `value` as the only type that the alternatives allow; `None` when it is allowed, or has no one meaning.
+/// `value` as the only type that the alternatives allow; `None` if it is allowed as it is, or can have several meanings.
 fn converted(value: &Value, alternatives: &[&Value]) -> Option<Value> {
     let mut wanted: Vec<&str> = Vec::new();
     for schema in alternatives {

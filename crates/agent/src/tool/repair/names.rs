@@ -22,7 +22,7 @@ const PREFIXES: [&str; 7] = [
 /// The tool that a call means.
 pub(super) struct Found<'t> {
     pub(super) tool: &'t Arc<dyn Tool>,
-    /// The name of another program by which it was found.
+    /// The name in another program by which the tool was found.
     pub(super) other: Option<&'static OtherName>,
 }
 
@@ -178,7 +178,7 @@ pub(super) fn is_spelled(given: &str, name: &str) -> bool {
     plain(given) == plain(name)
 }
 
-/// `name` in lower case, without what only separates words.
+/// `name` in lower case, without the characters that only separate words.
 fn plain(name: &str) -> String {
     let chars = name.chars().filter(|char| !matches!(char, '_' | '-' | ' '));
     chars.flat_map(char::to_lowercase).collect()

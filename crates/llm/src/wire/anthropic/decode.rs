@@ -4,17 +4,17 @@
 //! blocks are skipped, as the vendor requires. An answer is complete after `message_stop` or a stop reason.
 //! Blocks can interleave.
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::frame::{Block, BlockDelta, FRAME, Frame, Start, WireUsage};
 use crate::errors::Fault;
 use crate::event::{Delta, StreamEvent};
 use crate::message::HOSTED_STEP;
 use crate::model::Model;
 use crate::wire::answer::{Answer, UNKNOWN_TOOL};
-use crate::wire::format::{ObjectDecoder, or_default};
-use crate::wire::repair::{self, Shape};
-use crate::wire::reported::{Count, Reported};
+use crate::wire::format::ObjectDecoder;
+use crate::wire::repair;
+use crate::wire::reported::Reported;
 use crate::wire::vocabulary::{End, PartRow, ReasonRow, Use, find};
 
 pub(super) const REASONS: &[ReasonRow] = &[
@@ -88,6 +88,13 @@ enum Kind {
 }
 
 impl Kind {
+    fn hosted(block: Block) -> Self {
+        Self::Hosted {
+            block: block.hosted(),
+            raw: String::new(),
+        }
+    }
+
     /// Whether `delta` continues a block of this kind.
     fn takes(&self, delta: &BlockDelta) -> bool {
         match self {
@@ -98,191 +105,6 @@ impl Kind {
             Self::Skipped => false,
         }
     }
-}
-
-const USAGE: Shape = Shape::Any;
-
-const BLOCK: Shape = Shape::Carrier(
-    "text",
-    &[
-        ("type", Shape::Word),
-        ("text", Shape::Text),
-        ("thinking", Shape::Text),
-        ("signature", Shape::Word),
-        ("data", Shape::Word),
-        ("id", Shape::Word),
-        ("name", Shape::Word),
-    ],
-);
-
-/// The fields of an event.
-const FRAME: Shape = Shape::Object(&[
-    ("type", Shape::Word),
-    ("index", Shape::Index),
-    (
-        "message",
-        Shape::Object(&[("id", Shape::Word), ("usage", USAGE)]),
-    ),
-    ("content_block", BLOCK),
-    (
-        "delta",
-        Shape::Carrier(
-            "text",
-            &[
-                ("text", Shape::Text),
-                ("thinking", Shape::Text),
-                ("signature", Shape::Word),
-                ("partial_json", Shape::Json),
-                ("stop_reason", Shape::Reason),
-            ],
-        ),
-    ),
-    // A complete message instead of a stream.
-    ("id", Shape::Word),
-    ("content", Shape::List(&BLOCK)),
-    ("stop_reason", Shape::Reason),
-]);
-
-/// All events as one type: fields of other events are absent.
-#[derive(Debug, Deserialize)]
-struct Frame {
-    #[serde(default)]
-    r#type: Option<String>,
-    #[serde(default)]
-    index: Option<u64>,
-    #[serde(default)]
-    message: Option<Start>,
-    #[serde(default)]
-    content_block: Option<Block>,
-    #[serde(default)]
-    delta: Option<BlockDelta>,
-    #[serde(default)]
-    usage: Reported<WireUsage>,
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
-    content: Vec<Block>,
-    #[serde(default)]
-    stop_reason: Option<String>,
-    #[serde(default)]
-    stop_details: Value,
-}
-
-impl Frame {
-    /// The type of an event that leaves it out.
-    fn kind(&self) -> Option<&'static str> {
-        match (&self.message, &self.content_block, &self.delta) {
-            (Some(Start { id: Some(_), .. }), ..) => Some("message_start"),
-            (_, Some(_), _) => Some("content_block_start"),
-            (_, _, Some(delta)) if delta.stop_reason.is_some() => Some("message_delta"),
-            (_, _, Some(_)) => Some("content_block_delta"),
-            _ => None,
-        }
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Start {
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    usage: Reported<WireUsage>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Block {
-    #[serde(default, deserialize_with = "or_default")]
-    r#type: String,
-    #[serde(default)]
-    text: Option<String>,
-    #[serde(default)]
-    thinking: Option<String>,
-    #[serde(default)]
-    signature: Option<String>,
-    #[serde(default)]
-    data: Option<String>,
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    input: Option<Value>,
-    /// The other fields of a step of the provider.
-    #[serde(flatten)]
-    rest: Map<String, Value>,
-}
-
-impl Block {
-    fn of(kind: &str) -> Self {
-        Self {
-            r#type: kind.to_owned(),
-            ..Self::default()
-        }
-    }
-
-    /// The type, also of a block that leaves it out.
-    fn kind(&self) -> &str {
-        match self.r#type.as_str() {
-            "" if self.text.is_some() => "text",
-            "" if self.thinking.is_some() => "thinking",
-            "" if self.name.is_some() => "tool_use",
-            kind => kind,
-        }
-    }
-
-    /// The step of the provider, to send it back.
-    fn hosted(self) -> Kind {
-        let mut block = self.rest;
-        let fields = [
-            ("type", Some(self.r#type)),
-            ("id", self.id),
-            ("name", self.name),
-        ];
-        let fields = fields
-            .into_iter()
-            .filter_map(|(name, text)| Some((name, text?.into())));
-        for (name, value) in fields.chain(self.input.map(|input| ("input", input))) {
-            block.insert(name.to_owned(), value);
-        }
-        let raw = String::new();
-        Kind::Hosted { block, raw }
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct BlockDelta {
-    #[serde(default)]
-    text: Option<String>,
-    #[serde(default)]
-    thinking: Option<String>,
-    #[serde(default)]
-    signature: Option<String>,
-    #[serde(default)]
-    partial_json: Option<String>,
-    #[serde(default)]
-    stop_reason: Option<String>,
-    #[serde(default)]
-    stop_details: Value,
-    /// The summary of a compaction. It is the last field: a list in place of the object would fill the first one, and any value
-    /// fits here.
-    #[serde(default)]
-    content: Option<Value>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct WireUsage {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_creation_input_tokens: Count,
-    cache_read_input_tokens: Count,
-    output_tokens_details: Option<OutputDetails>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct OutputDetails {
-    thinking_tokens: Count,
 }
 
 impl AnthropicDecoder {
@@ -375,7 +197,7 @@ impl AnthropicDecoder {
                 for result in results.into_iter().flatten() {
                     Answer::source(result, "url", out);
                 }
-                (0, block.hosted())
+                (0, Kind::hosted(block))
             }
             "fallback" => {
                 let model = |name: &str| {
@@ -387,7 +209,7 @@ impl AnthropicDecoder {
                     "answers with `{to}`, because `{from}` declined; the cost is that of the requested model"
                 );
                 answer.warn(&text, out);
-                (0, block.hosted())
+                (0, Kind::hosted(block))
             }
             "text" => {
                 let index = answer.open_text(out);

@@ -1,6 +1,7 @@
 //! Anthropic Messages: `POST {base}/v1/messages`, also supported by llama.cpp, LM Studio and gateways.
 
 mod decode;
+mod frame;
 mod request;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use crate::message::{
     AssistantBlock, AssistantMessage, ContentBlock, Message, ToolCall, ToolResult,
 };
 use crate::model::{Api, Compat, ThinkingFormat, ThinkingLevel};
-use crate::provider::{Request, ToolChoice, ToolSpec};
+use crate::provider::{Request, ToolSpec};
 use crate::wire::format::{add_extra, cache_key, decimal, or_note};
 use crate::wire::limit::output_limit;
 use crate::wire::tool_schema::lower;
@@ -37,14 +37,8 @@ pub(super) fn body(request: &Request) -> Value {
     ask_for_thinking(request, &mut body);
     if !context.tools.is_empty() {
         body.insert("tools".into(), context.tools.iter().map(tool).collect());
-        match options.tool_choice {
-            ToolChoice::Auto => {}
-            ToolChoice::Required => {
-                body.insert("tool_choice".into(), "required".into());
-            }
-            ToolChoice::None => {
-                body.insert("tool_choice".into(), "none".into());
-            }
+        if let Some(choice) = options.tool_choice.word() {
+            body.insert("tool_choice".into(), choice.into());
         }
     }
     let tuning = &request.model.tuning;

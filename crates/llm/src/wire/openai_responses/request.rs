@@ -13,7 +13,7 @@ use crate::message::{
     AssistantBlock, AssistantMessage, ContentBlock, Message, ToolCall, ToolResult,
 };
 use crate::model::{Api, ThinkingLevel};
-use crate::provider::{Freeform, Request, ToolChoice, ToolSpec};
+use crate::provider::{Freeform, Request, ToolSpec};
 use crate::tuning::CacheRetention;
 use crate::wire::format::{add_extra, cache_key, decimal, or_note};
 use crate::wire::limit::output_limit;
@@ -51,14 +51,8 @@ pub(super) fn body(request: &Request) -> Value {
         body.insert("tools".into(), tools.collect());
         let parallel = request.model.tuning.parallel_calls.unwrap_or(true);
         body.insert("parallel_tool_calls".into(), parallel.into());
-        match options.tool_choice {
-            ToolChoice::Auto => {}
-            ToolChoice::Required => {
-                body.insert("tool_choice".into(), "required".into());
-            }
-            ToolChoice::None => {
-                body.insert("tool_choice".into(), "none".into());
-            }
+        if let Some(choice) = options.tool_choice.word() {
+            body.insert("tool_choice".into(), choice.into());
         }
     }
     if options.hosted_search {

@@ -299,7 +299,7 @@ impl Hunk {
         narrow(places, &|place| {
             scopes.iter().any(|scope| scope.contains(&place.start))
         });
-        // Not a header that begins a block: what follows it.
+        // A header that begins no block is a hint, too: the hunk is below it.
         let below = scopes.first().map_or(text.len(), |scope| scope.start);
         if let [_] = scopes[..] {
             narrow(places, &|place| place.start >= below);

@@ -278,14 +278,9 @@ impl Writer {
             "table" => {
                 self.depth = self.depth.saturating_sub(1);
                 self.cell.end_table();
-                let table = std::mem::take(&mut self.table);
-                if self.depth > 0 {
-                    self.table = table;
-                } else if self.text.len() <= TEXT {
-                    if std::mem::take(&mut self.was_item) {
-                        self.text.push('\n');
-                    }
-                    let _ = writeln!(self.text, "{}", table.markdown());
+                if self.depth == 0 {
+                    let table = std::mem::take(&mut self.table);
+                    table.write(&mut self.text, &mut self.was_item);
                 }
             }
             _ => {}

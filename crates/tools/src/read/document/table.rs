@@ -64,6 +64,17 @@ impl Table {
         }
     }
 
+    /// Appends the table to `text`, unless that is long enough. `was_item`: the text ends with an item of a list.
+    pub(super) fn write(self, text: &mut String, was_item: &mut bool) {
+        if text.len() <= TEXT {
+            if std::mem::take(was_item) {
+                text.push('\n');
+            }
+            text.push_str(&self.markdown());
+            text.push('\n');
+        }
+    }
+
     /// The table with its first row as the header; empty cells and rows at the ends are left out.
     pub(super) fn markdown(mut self) -> String {
         for row in &mut self.rows {

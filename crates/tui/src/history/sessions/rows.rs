@@ -338,7 +338,7 @@ fn facts(found: &FoundSession) -> Vec<String> {
     let missing = if found.missing { " (missing)" } else { "" };
     let mut lines = vec![
         clean(&path::below_home(Path::new(&session.cwd))) + missing,
-        format!("{time} · {}", size(session.size)),
+        format!("{time} · {}", text::size(session.size)),
     ];
     if session.whole {
         let count = |count: u64, noun: &str| {
@@ -454,14 +454,6 @@ fn hit_rows(hit: &FoundText, indent: &[Span], width: usize) -> Vec<Row> {
     wrap.line(&spans, &mut rows);
     rows.push(Row::new(indent.to_vec()));
     rows
-}
-
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..10_240 => format!("{bytes} B"),
-        10_240..10_485_760 => format!("{} kB", bytes / 1024),
-        _ => format!("{} MB", bytes / 1_048_576),
-    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use osier_session::subagents::TaskDetails;
 use osier_settings::Density;
 use osier_term::widgets::diff;
 use osier_term::{Highlighted, Highlighter, Row, Span, Token};
-use osier_tools::ToolEffect;
+use osier_tools::{BuiltIn, ToolEffect};
 
 use super::cell_style::{CellStyle, picture_rows, plain};
 use super::output::{Painted, tail_rows};
@@ -249,66 +249,73 @@ impl ToolCell {
         } else {
             self.header_rows(tool, width, expanded)
         };
-        let indent = [Span::new("  ", Token::ToolOutput)];
         if let Some(review) = &self.review {
             rows.extend(review_rows(review, width, expanded));
         }
-        let body_width = width;
         match &self.phase {
             Phase::Streaming | Phase::Interrupted => {}
-            Phase::Running => {
-                rows.extend(task::rows(&self.nested, width, expanded));
-                let live = Painted::from(&self.live);
-                rows.extend(tail_rows(
-                    live,
-                    body_width,
-                    &indent,
-                    style.fold(FOLDED_ROWS),
-                ));
-                if !self.status.is_empty() {
-                    let status = format!("  {}", self.status);
-                    let status = text::truncate(&status, usize::from(width));
-                    rows.push(Row::plain(status, Token::Muted));
-                }
-            }
-            Phase::Done(result)
-                if !expanded
+            Phase::Running => self.add_running(width, expanded, style, &mut rows),
+            Phase::Done(result) => {
+                let is_hidden = !expanded
                     && style.density == Density::Quiet
                     && self.screen.is_none()
-                    && result.status.is_success() => {}
-            Phase::Done(result) => {
-                if let Some(details) = task::details(result) {
-                    rows.extend(task::rows(&details, width, expanded));
-                }
-                match &self.screen {
-                    Some(screen) => {
-                        let rows_shown = if expanded { usize::MAX } else { SCREEN_ROWS };
-                        let screen = Painted::from(screen);
-                        rows.extend(tail_rows(
-                            screen,
-                            body_width,
-                            &indent,
-                            style.fold(rows_shown),
-                        ));
-                    }
-                    None => {
-                        rows.extend(self.result_rows(tool, result, body_width, expanded, style));
-                    }
-                }
-                let height = if expanded {
-                    EXPANDED_PICTURE_ROWS
-                } else {
-                    FOLDED_PICTURE_ROWS
-                };
-                if let Some(cell) = style.cell {
-                    for base64 in self.pictures() {
-                        rows.extend(picture_rows(base64, cell, width, height, &indent));
-                    }
+                    && result.status.is_success();
+                if !is_hidden {
+                    self.add_result(tool, result, width, expanded, style, &mut rows);
                 }
             }
         }
         rows
     }
+
+    /// Adds the output so far.
+    fn add_running(&self, width: u16, expanded: bool, style: CellStyle, rows: &mut Vec<Row>) {
+        rows.extend(task::rows(&self.nested, width, expanded));
+        let (live, fold) = (Painted::from(&self.live), style.fold(FOLDED_ROWS));
+        rows.extend(tail_rows(live, width, &indent(), fold));
+        if !self.status.is_empty() {
+            let status = format!("  {}", self.status);
+            let status = text::truncate(&status, usize::from(width));
+            rows.push(Row::plain(status, Token::Muted));
+        }
+    }
+
+    /// Adds the result, or the screen of a terminal, and pictures.
+    fn add_result(
+        &self,
+        tool: Option<&BuiltIn>,
+        result: &ToolResultMessage,
+        width: u16,
+        expanded: bool,
+        style: CellStyle,
+        rows: &mut Vec<Row>,
+    ) {
+        if let Some(details) = task::details(result) {
+            rows.extend(task::rows(&details, width, expanded));
+        }
+        match &self.screen {
+            Some(screen) => {
+                let fold = style.fold(if expanded { usize::MAX } else { SCREEN_ROWS });
+                rows.extend(tail_rows(Painted::from(screen), width, &indent(), fold));
+            }
+            None => rows.extend(self.result_rows(tool, result, width, expanded, style)),
+        }
+        let height = if expanded {
+            EXPANDED_PICTURE_ROWS
+        } else {
+            FOLDED_PICTURE_ROWS
+        };
+        if let Some(cell) = style.cell {
+            for base64 in self.pictures() {
+                rows.extend(picture_rows(base64, cell, width, height, &indent()));
+            }
+        }
+    }
+}
+
+/// The start of the rows below the header.
+fn indent() -> [Span; 1] {
+    [Span::new("  ", Token::ToolOutput)]
 }
 
 /// The judgement of auto review; a denial is never cut.
