@@ -1,5 +1,8 @@
 //! Branches of a stored session: forks in new git worktrees, and `osier rewind`.
-#![expect(clippy::disallowed_methods, reason = "git in a project of the test's own")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "git in a project of the test's own"
+)]
 
 use std::path::Path;
 use std::process::Command;
