@@ -15,6 +15,7 @@ use osier_base::folders::Folders;
 use osier_base::locked_json::{self, LockedJsonError};
 use osier_base::repository;
 
+mod builds;
 mod code_text;
 mod filters;
 mod git;
@@ -33,6 +34,7 @@ mod python;
 mod reach;
 mod runners;
 mod scripts;
+mod selectors;
 mod settings;
 mod shell_text;
 mod snapshot;

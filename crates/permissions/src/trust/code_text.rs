@@ -12,6 +12,19 @@ pub(super) struct Loads {
     pub runs_any: bool,
 }
 
+#[cfg(test)]
+impl Loads {
+    /// Only these modules and commands.
+    pub(super) fn only(modules: &[&str], commands: &[&str]) -> Self {
+        let all = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        Self {
+            modules: all(modules),
+            commands: all(commands),
+            ..Self::default()
+        }
+    }
+}
+
 /// Variables that choose the code which other programs load, if a text names them.
 #[rustfmt::skip]
 const SELECTING: [&str; 20] = [
@@ -102,8 +115,11 @@ impl Commands<'_> {
         let (first, rest) = given.split_first()?;
         let mut moves = None;
         self.options(rest, &mut moves)?;
-        let mut found = if is_text(first) {
-            let (text, after) = literal(first.trim_start_matches(['f', 'r', 'b']))?;
+        let mut found = if is_text(first) || *first == "process.execPath" {
+            let (text, after) = match *first {
+                "process.execPath" => ("node".to_owned(), ""),
+                _ => literal(first.trim_start_matches(['f', 'r', 'b']))?,
+            };
             if !after.trim().is_empty() {
                 // A text that is put together.
                 return None;
@@ -195,19 +211,18 @@ impl Commands<'_> {
         }
         let mut found = Vec::new();
         for (_, value) in self.values(name) {
-            found.push(format!("{} \"$unknown\"", list_of(value)?));
+            match list_of(value) {
+                Some(words) => found.push(format!("{words} \"$unknown\"")),
+                None => found.extend(self.member(value)?),
+            }
         }
-        let changes = [
-            format!("{name}.insert"),
-            format!("{name}.unshift"),
-            format!("{name}.splice"),
-            format!("{name}["),
-            format!("for {name} in "),
-            format!("{name} of "),
-            format!("lambda {name}"),
-        ];
-        if self.depth == 0 || changes.iter().any(|change| self.text.contains(change)) {
+        let changes = [".insert", ".unshift", ".splice", "["].map(|end| format!("{name}{end}"));
+        let is_changed = changes.iter().any(|change| self.text.contains(change));
+        if self.depth == 0 || is_changed || self.text.contains(&format!("lambda {name}")) {
             return None;
+        }
+        for list in self.loops(name) {
+            found.extend(self.members(list)?);
         }
         for (function, place) in self.functions_with(name) {
             if place > 0 || function.is_empty() {
@@ -225,6 +240,68 @@ impl Commands<'_> {
                     let commands = inner.of_call(arguments)?.into_iter();
                     found.extend(commands.map(|command| format!("{command} \"$unknown\"")));
                 }
+            }
+        }
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// What loops go through that set the name: `for end, name in all.items()`, `for (const name of all)`.
+    fn loops(&self, name: &str) -> Vec<&str> {
+        let lines = self
+            .text
+            .match_indices("for ")
+            .map(|(at, _)| &self.text[at + 4..]);
+        let lines = lines.map(|line| line.split('\n').next().unwrap_or_default());
+        let parts = lines.filter_map(|line| line.split_once(" in ").or(line.split_once(" of ")));
+        let is_end = |char: char| !char.is_alphanumeric() && char != '_';
+        let parts = parts.filter(|(names, _)| names.split(is_end).any(|word| word == name));
+        parts.map(|(_, list)| list).collect()
+    }
+
+    /// The commands of a member of a named collection: `all[end]`, `all.get(end)`.
+    fn member(&self, value: &str) -> Option<Vec<String>> {
+        let value = value.lines().next()?;
+        let is_member = |rest: &str| rest.starts_with('[') || rest.starts_with(".get(");
+        let at = value
+            .find(['[', '.'])
+            .filter(|at| is_member(&value[*at..]))?;
+        self.members(&value[..at])
+    }
+
+    /// The commands in a collection of lists, which has a name and does not change.
+    fn members(&self, name: &str) -> Option<Vec<String>> {
+        let is_name = |char: char| char.is_alphanumeric() || char == '_';
+        let (name, rest) = name.split_at(name.find(|char| !is_name(char)).unwrap_or(name.len()));
+        let calls = ["", ":", ".items():", ".values():", ")", ") {"];
+        let changes = [
+            "append",
+            "extend",
+            "update",
+            "insert",
+            "setdefault",
+            "push",
+            "unshift",
+        ];
+        let is_changed = changes
+            .iter()
+            .any(|change| self.text.contains(&format!("{name}.{change}")));
+        let sets = |(at, _): (usize, &str)| {
+            let inner = self.text[at + name.len() + 1..].split_once(']');
+            let after = inner.map_or("=", |(_, rest)| rest.trim_start());
+            after.starts_with('=') && !after.starts_with("==")
+        };
+        let mut indices = self.text.match_indices(name);
+        let is_set = indices
+            .any(|(at, _)| self.text[at + name.len()..].starts_with('[') && sets((at, name)));
+        if name.is_empty() || !calls.contains(&rest.trim()) || is_changed || is_set {
+            return None;
+        }
+        let mut found = Vec::new();
+        for (_, value) in self.values(name) {
+            let inner = value.strip_prefix(['{', '['])?;
+            for part in parts(within(inner)?) {
+                let list = part.find('[').map(|at| &part[at..])?;
+                found.push(format!("{} \"$unknown\"", list_of(list)?));
             }
         }
         (!found.is_empty()).then_some(found)

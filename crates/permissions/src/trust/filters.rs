@@ -1,10 +1,12 @@
 //! Programs that treat files as data, and what they can run: options with the name of a program, and programs of filters.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use osier_base::{path, regular_file};
 
-use super::reach::{Search, TEXT};
+use super::reach::{Search, TEXT, heads};
+use crate::programs::name_of;
 use crate::shell::{self, Word};
 
 /// Options of programs outside of the project, which run the program that follows.
@@ -21,6 +23,12 @@ const RUNNING: [&str; 20] = [
 const COPIES: [&str; 9] = [
     "cp", "mv", "ln", "install", "rsync", "tee", "cat", "tar", "scp",
 ];
+
+/// Whether programs are looked for in the folder.
+fn is_searched(folder: &Path) -> bool {
+    let variable = std::env::var_os("PATH").unwrap_or_default();
+    folder.ends_with("bin") || std::env::split_paths(&variable).any(|known| known == folder)
+}
 
 impl Search<'_> {
     /// Files with words that the text gives to a program, which can be options.
@@ -50,13 +58,15 @@ impl Search<'_> {
         if !words.iter().any(|word| COPIES.contains(word)) {
             return;
         }
+        let text = &["$PWD/", "${PWD}/", "$(pwd)/"]
+            .iter()
+            .fold(text.to_owned(), |text, here| text.replace(here, ""));
+        let words: Vec<&str> = text.split(is_end).filter(|word| !word.is_empty()).collect();
+        let heads: Vec<&str> = heads(text).collect();
+        let runners = ["sh ", "bash ", ". ", "source ", "python3 ", "node "];
         let is_run = |word: &str| {
-            let mut parts = text.split([';', '|', '&', '\n', '(']);
-            let starts = ["sh ", "bash ", ". ", "source ", "python3 ", "node "];
-            parts.any(|part| part.trim_start().starts_with(word))
-                || starts
-                    .iter()
-                    .any(|start| text.contains(&format!("{start}{word}")))
+            let mut starts = runners.iter();
+            heads.contains(&word) || starts.any(|start| text.contains(&format!("{start}{word}")))
         };
         let outside = words.iter().filter(|word| word.starts_with(['/', '~']));
         let outside = outside.map(|word| (path::resolve(&self.cwd, word), word));
@@ -67,7 +77,26 @@ impl Search<'_> {
             let is_put = |(folder, _): &(PathBuf, &&str)| file.starts_with(folder);
             is_run(word) && outside[..place].iter().any(is_put)
         });
-        if runs {
+        // A place in which the user's programs are found, and a name that the text runs.
+        let is_own = |word: &&str| {
+            let file = path::resolve(&self.cwd, word);
+            file.starts_with(self.project) && file.exists()
+        };
+        let own: Vec<&str> = words.iter().copied().filter(is_own).collect();
+        let parts = text.split([';', '|', '&', '\n']);
+        let parts = parts.map(|part| part.split(is_end).collect::<Vec<_>>());
+        let copies = parts.filter(|part| part.iter().any(|word| COPIES.contains(word)));
+        let copied: BTreeSet<&str> = copies.flatten().collect();
+        let mut targets = outside.iter().filter(|(_, word)| copied.contains(**word));
+        let is_found = |file: &Path| {
+            let mut folders = [Some(file), file.parent()].into_iter().flatten();
+            folders.any(is_searched)
+        };
+        let puts = targets.any(|(file, word)| {
+            let mut names = own.iter().chain([*word]);
+            is_found(file) || names.any(|word| is_run(name_of(word)))
+        });
+        if runs || puts && !own.is_empty() {
             self.every();
         }
     }

@@ -9,7 +9,7 @@ pub(super) const DATA: &str = ". : [ [[ afplay awk base64 basename bat biome bla
     cygpath date declare diff dirname echo egrep env exit export expr false fgrep fmt gawk gofmt gofumpt goimports \
     google-java-format gopls grep gsed hash head hostname id install isort jobs jq kill killall ktlint let ln local logger ls mapfile \
     mawk md5sum mkdir mkfifo mktemp mv nohup notify-send paplay pbcopy pgrep popd printf ps pushd pwd read readarray readlink \
-    readonly realpath return rev rg rm rmdir ruff rustfmt say sed seq set sha1sum sha256sum shasum shellcheck shfmt shift shopt sleep sort \
+    readonly realpath return rev rg rm rmdir rsync ruff rustfmt say sed seq set sha1sum sha256sum shasum shellcheck shfmt shift shopt sleep sort \
     stat stylua taplo tail tee terminal-notifier test time timeout touch tput tr true type typeset typos uname uniq unset uuidgen wait \
     wc wget which whoami xargs xxd yamlfmt yes yq";
 pub(super) const FILTERS: [&str; 7] = ["awk", "gawk", "gsed", "jq", "mawk", "sed", "yq"];
@@ -31,7 +31,8 @@ const RUNNERS: &str = "bmake mise rake tox nox composer pre-commit lefthook turb
     cargo go gradle gradlew mvn mvnw dotnet mix sbt bazel bazelisk buck2 pants scons ninja cmake meson tsx ts-node bundle bundler \
     grunt gulp webpack rollup vite esbuild babel phpstan psalm phpcs run-parts direnv ansible latexmk invoke \
     ansible-playbook vagrant terraform nix nix-shell devenv docker docker-compose podman watchexec iex erl ghci runghc \
-    runhaskell scala kotlin clojure clj nodemon pm2 vi vim nvim emacs gdb lldb zig";
+    runhaskell scala kotlin clojure clj nodemon pm2 vi vim nvim emacs gdb lldb zig rye pixi asdf conda mamba micromamba devbox treefmt \
+    phpcbf ecs poe rushx";
 /// The same, with names that are also words of other texts.
 #[rustfmt::skip]
 const MORE_RUNNERS: &str = "act air ansible-lint ant astro behave boot bru cabal cdk celery cheetah commitizen cookiecutter copier crystal \
@@ -39,7 +40,8 @@ const MORE_RUNNERS: &str = "act air ansible-lint ant astro behave boot bru cabal
     gunicorn helmfile inv ipython jekyll jupyter karma knex lein locust luarocks luigi mage meltano mill mkdocs molecule moon nest next nim \
     nimble nuxi nuxt opam overcommit packer parallel parcel playwright plop prisma pulumi rebar3 rector release-it remix robot rush sam \
     scalafix semantic-release serverless shards sls snakemake sphinx-build stack storybook swift sx task terragrunt tilt tofu tsup tuist \
-    uvicorn vue-cli-service waf wireit wrangler xcodebuild xmake";
+    uvicorn vue-cli-service waf wireit wrangler xcodebuild xmake checkov cargo-make makers fnm hk lage lint-imports nr nlx proto \
+    rufo simple-git-hooks volta";
 /// Subcommands of runners that load nothing of the project, in rows like those of [`PURPOSE`].
 #[rustfmt::skip]
 const QUIET: [&str; 11] = [
@@ -82,6 +84,19 @@ pub(super) const TOOLS: &[(&str, &[&str])] = &[
     ("commitlint", &["commitlint"]),
     ("oxlint oxfmt", &["oxlint", "oxfmt"]),
     ("dprint", &["dprint"]),
+    ("cspell", &["cspell"]),
+    ("textlint", &["textlint"]),
+    ("remark", &["remark"]),
+    ("xo", &["xo", "eslint"]),
+    ("tslint", &["tslint"]),
+    ("htmlhint", &["htmlhint"]),
+    ("ember-template-lint", &["template-lint"]),
+    ("svgo", &["svgo"]),
+    ("tailwindcss tailwindcss-language-server", &["tailwind", "postcss"]),
+    ("postcss", &["postcss"]),
+    ("golangci-lint", &["golangci"]),
+    ("erblint erb_lint", &["erb-lint", "erb-linters", "rubocop"]),
+    ("haml-lint slim-lint", &["haml-lint", "slim-lint", "rubocop"]),
     ("typescript-language-server vue-tsc vue-language-server", &["tsconfig", "jsconfig", "vue"]),
     ("svelteserver svelte-check", &["svelte", "vite", "prettier", "tsconfig", "jsconfig"]),
     ("biome tsc tsgo rimraf vscode-json-language-server vscode-css-language-server \
@@ -91,14 +106,15 @@ pub(super) const TOOLS: &[(&str, &[&str])] = &[
     ("pylint", &["pylintrc", "pyproject", "setup", "tox", "-"]),
     ("flake8", &["flake8", "setup", "tox", "-"]),
     ("sqlfluff", &["sqlfluff", "pyproject", "setup", "tox", "pep8", "-"]),
-    ("rust-analyzer", &["rust-analyzer", "cargo", "=build.rs", "=Cargo.toml"]),
+    ("rust-analyzer", &["rust-analyzer", "cargo", "=build.rs", "=Cargo.toml", "=rust-project.json", "=.rust-project.json", "=build-script-build"]),
     ("haskell-language-server-wrapper haskell-language-server elixir-ls", &["*"]),
     ("lua-language-server", &["luarc"]),
     ("rubocop standardrb", &["rubocop", "standard", "/vendor"]),
     ("ruby-lsp solargraph", &["rubocop", "solargraph", "=Gemfile", "=gems", "=*.gemspec", "=.bundle", "=addon.rb"]),
     ("php-cs-fixer pint", &["php-cs-fixer", "/vendor"]),
     ("zls", &["=build.zig"]),
-    ("jdtls kotlin-language-server", &["=*.gradle", "=*.kts", "=gradle", "=gradlew", "=buildSrc", "=build-logic", "=.mvn", "=pom.xml"]),
+    ("jdtls kotlin-language-server", &["=*.gradle", "=*.kts", "=gradle", "=gradlew", "=buildSrc", "=build-logic", "=.mvn", "=pom.xml", "=kls-classpath",
+      "=.factorypath", "=.classpath", "=.project", "=.settings"]),
     ("ocamllsp", &["=dune", "=dune-project", "=dune-workspace", "=*.opam"]),
     ("dart", &["=analysis_options.yaml", "=pubspec", "=analyzer_plugin"]),
     ("clangd gopls marksman taplo texlab intelephense", &[]),

@@ -47,10 +47,18 @@ pub(super) fn loads(text: &str) -> Loads {
 
 /// The commands that the text runs; `None` if they are computed.
 fn commands(text: &str) -> Option<Vec<String>> {
-    let is_import = |line: &&str| !line.contains("child_process");
-    let code: Vec<&str> = text.lines().filter(is_import).collect();
-    let code = code.join("\n");
-    let imports: Vec<&str> = text.lines().filter(|line| !is_import(line)).collect();
+    let statements = text.split_inclusive(['\n', ';']);
+    let (imports, code): (Vec<&str>, Vec<&str>) =
+        statements.partition(|statement| statement.contains("child_process"));
+    let code = code.concat();
+    // `require("child_process").exec(…)`
+    let is_call = |name: &&str| {
+        let mut imports = imports.iter();
+        imports.any(|line| calls(line, name).next().is_some())
+    };
+    if COMMANDS.iter().any(is_call) {
+        return None;
+    }
     let is_listed = imports.iter().all(|line| line.contains('{'));
     let renames = |line: &&str| line.contains(" as ") || line.replace("node:", "").contains(':');
     if is_listed && imports.iter().any(renames) {
@@ -235,15 +243,6 @@ fn regular_expression(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn loaded(modules: &[&str], commands: &[&str]) -> Loads {
-        let all = |names: &[&str]| names.iter().map(ToString::to_string).collect();
-        Loads {
-            modules: all(modules),
-            commands: all(commands),
-            ..Loads::default()
-        }
-    }
-
     #[test]
     fn a_text_for_node_loads_what_it_names_or_everything() {
         let imports_any = || Loads {
@@ -252,33 +251,33 @@ mod tests {
         };
         let runs_any = |modules| Loads {
             runs_any: true,
-            ..loaded(modules, &[])
+            ..Loads::only(modules, &[])
         };
         let process = "import { spawn } from 'child_process'\n";
         for (text, expected) in [
             (
                 "const fs = require('fs'), r = require(\"./rules\")".to_owned(),
-                loaded(&["fs", "./rules"], &[]),
+                Loads::only(&["fs", "./rules"], &[]),
             ),
             (
                 "import fs, {x} from 'node:fs'\nimport './a.js'".to_owned(),
-                loaded(&["./a.js", "node:fs"], &[]),
+                Loads::only(&["./a.js", "node:fs"], &[]),
             ),
             (
                 "fs.existsSync('tsconfig.json'); /x/.exec(y)".to_owned(),
-                loaded(&[], &[]),
+                Loads::only(&[], &[]),
             ),
             (
                 "x = {sourceType: 'module', rules: {'no-eval': 2}}".to_owned(),
-                loaded(&[], &[]),
+                Loads::only(&[], &[]),
             ),
             (
                 format!("{process}spawn('npx', ['prettier', file])"),
-                loaded(&["child_process"], &["'npx' 'prettier' \"$unknown\""]),
+                Loads::only(&["child_process"], &["'npx' 'prettier' \"$unknown\""]),
             ),
             (
                 format!("{process}const a = ['prettier']\nspawn('npx', a, {{ cwd: 'sub' }})"),
-                loaded(
+                Loads::only(
                     &["child_process"],
                     &["cd 'sub' && 'npx' 'prettier' \"$unknown\""],
                 ),

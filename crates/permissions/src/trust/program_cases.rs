@@ -278,6 +278,108 @@ const CASES: &[Case] = &[
     ("perl -ne 'system(\"tools/c\")' x", &[], "tools/c"),
     ("perl -pi -e 's/x/y/' *", &[], "tools/c"),
     ("docker compose up", &[], "compose.yaml"),
+    // What builds run, also those of other members of a workspace.
+    ("uv run ruff format src", &[("packages/b/pyproject.toml", "[project]\nname = 'b'\n")], "packages/b/pyproject.toml"),
+    ("uv run ruff format src", &[], "packages/new/pyproject.toml"),
+    ("uv run ruff format src", &[], "packages/new/setup.cfg"),
+    ("uv run ruff format src", &[], "hatch_build.py"),
+    ("uv run ruff format src", &[("pyproject.toml", "[tool.setuptools.dynamic]\nversion = {attr = 'src.v'}\n")], "src/v.py"),
+    ("uv run ruff format src", &[("packages/b/setup.py", "import v")], "packages/b/v.py"),
+    ("uv run ruff format src", &[("pyproject.toml", "[tool.uv]\ncache-keys = [{file = 'src/*.c'}]\n"), (".venv/pyvenv.cfg", "")], "src/x.c"),
+    ("uv run --with ./lib ruff format src", &[], "lib/setup.py"),
+    ("uv run --script scripts/h.py", &[(PYTHON_HOOK, "# /// script\n# [tool.uv.sources]\n# x = {path = '../lib'}\n# ///\nimport json\n")], "lib/x.py"),
+    ("uv run --script scripts/h.py", &[(PYTHON_HOOK, "import help\n"), ("scripts/help.py", "1")], "scripts/help.py"),
+    ("scripts/h.py", &[(PYTHON_HOOK, "#!/usr/bin/env -S uv run --script\nimport help\n"), ("scripts/help.py", "1")], "scripts/help.py"),
+    ("poetry run ruff format src", &[], "poetry.toml"),
+    ("pdm run ruff format src", &[], ".pdm-python"),
+    ("pdm run ruff format src", &[], ".pdm-plugins/lib/x.py"),
+    ("rye run fmt", &[], "pyproject.toml"),
+    ("'rust-analyzer'", &[("Cargo.toml", "[workspace]\nmembers = ['crates/*']\n[workspace.dependencies]\nh = { path = 'crates/help', package = 'help' }\n"), ("crates/a/Cargo.toml", "[package]\nname = 'a'\n[build-dependencies]\nh = { workspace = true }\n"), ("crates/a/build.rs", "fn main() {}"), ("crates/help/Cargo.toml", "[package]\nname = 'help'\n"), ("crates/help/src/lib.rs", "")], "crates/help/src/lib.rs"),
+    ("'rust-analyzer'", &[("Cargo.toml", "[package]\nname = 'a'\n[build-dependencies]\nhelp = { path = 'crates/help' }\n"), ("build.rs", ""), ("crates/help/Cargo.toml", "[package]\nname = 'help'\n"), ("crates/help/src/lib.rs", "")], "crates/help/src/lib.rs"),
+    ("'rust-analyzer'", &[("m/Cargo.toml", "[package]\nname = 'm'\n[lib]\nproc-macro = true\n[dependencies]\nhelp = { path = '../help' }\n"), ("help/Cargo.toml", "[package]\nname = 'help'\n[target.'cfg(unix)'.dependencies]\ndeep = '1'\n"), ("deep/Cargo.toml", "[package]\nname = 'deep'\n"), ("deep/src/lib.rs", "")], "deep/src/lib.rs"),
+    ("'rust-analyzer'", &[("Cargo.toml", "[package]\nname = 'a'\n[build-dependencies]\nserde = '1'\n[patch.crates-io]\nserde = { path = 'own' }\n"), ("build.rs", ""), ("own/src/lib.rs", "")], "own/src/lib.rs"),
+    ("'rust-analyzer'", &[("m/Cargo.toml", "[lib]\ncrate-type = ['proc-macro']\n"), ("m/src/lib.rs", "")], "m/src/lib.rs"),
+    ("'rust-analyzer'", &[("build.rs", "#[path = \"src/cli.rs\"]\nmod cli;"), ("src/cli.rs", "")], "src/cli.rs"),
+    ("'rust-analyzer'", &[("build.rs", "include!(\"src/cli.rs\");"), ("src/cli.rs", "mod deep;"), ("src/cli/deep.rs", "")], "src/cli/deep.rs"),
+    ("'rust-analyzer'", &[("build.rs", "std::process::Command::new(\"tools/c\").status()")], "tools/c"),
+    ("'rust-analyzer'", &[("build.rs", "std::process::Command::new(\"python3\").arg(name)")], "src/gen.py"),
+    ("'rust-analyzer'", &[], "rust-project.json"),
+    ("'rust-analyzer'", &[("target/CACHEDIR.TAG", "1"), ("target/debug/build/a/build-script-build", "#!/bin/sh\n")], "target/debug/build/a/build-script-build"),
+    ("'jdtls'", &[], "app/.factorypath"),
+    ("'kotlin-language-server'", &[], "kls-classpath"),
+    ("'clangd' '--query-driver=**'", &[("compile_commands.json", "[]")], "compile_commands.json"),
+    // Programs that are not known, with a command or a script in their arguments.
+    ("op run -- sh scripts/x.sh", &[("scripts/x.sh", "sh tools/c\n")], "tools/c"),
+    ("op run -- scripts/x.sh", &[("scripts/x.sh", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
+    ("op run --no-masking -- bash -c 'sh tools/c'", &[], "tools/c"),
+    ("op run --env-file=.env -- python3 lib/h.py", &[("lib/h.py", "import sub.help\n"), ("lib/sub/help.py", "1")], "lib/sub/help.py"),
+    ("with-secrets dev scripts/x.sh", &[("scripts/x.sh", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
+    ("with-secrets dev make", &[], "sub/check.sh"),
+    // Copies that are found by their names.
+    ("cp tools/c ~/osier-none/run && run src", &[], "tools/c"),
+    ("cp tools/c ~/osier-none/ && c src", &[], "tools/c"),
+    ("cat tools/c > ~/osier-none/d; d", &[], "tools/c"),
+    ("install -m 755 tools/c ~/.local/bin/", &[], "tools/c"),
+    ("ln -sf \"$PWD/tools/c\" ~/bin/c", &[], "tools/c"),
+    ("rsync -a tools/ ~/bin", &[], "tools/c"),
+    // Settings and packages above the project.
+    ("npx prettier -w x", &[], "../prettier.config.mjs"),
+    ("@prettier", &[], "../.prettierrc"),
+    ("npx prettier -w x", &[("../prettier.config.mjs", "export default { plugins: ['./own.mjs'] }"), ("../own.mjs", "1")], "../own.mjs"),
+    ("npx eslint src", &[], "../.eslintrc.json"),
+    ("npx eslint src", &[], "../node_modules/x/index.js"),
+    ("npx tsc", &[], "../node_modules/typescript/lib/tsc.js"),
+    ("pylint src", &[], "../pylintrc"),
+    ("cargo fmt", &[], "../.cargo/config.toml"),
+    ("npm run lint", &[], "../.npmrc"),
+    ("rustfmt --check x.rs", &[], "../rust-toolchain.toml"),
+    ("'rust-analyzer'", &[], "../Cargo.toml"),
+    ("uv run ruff format src", &[], "../uv.toml"),
+    // Variables and files that select programs.
+    ("LINTER=./tools/c my-runner src", &[], "tools/c"),
+    ("export CC=tools/c; my-runner src", &[], "tools/c"),
+    ("MAKEFILES=lib/x.mk make fmt", &[("Makefile", "fmt:\n\ttrue\n"), ("lib/x.mk", "")], "lib/x.mk"),
+    ("GOFLAGS=-toolexec=tools/c go vet ./...", &[], "tools/c"),
+    ("npx eslint src", &[("mise.toml", "[env]\n_.source = 'tools/c'\n")], "tools/c"),
+    ("npx eslint src", &[(".tool-versions", "node path:./own\n"), ("own/bin/node", "1")], "own/bin/node"),
+    ("npx eslint src", &[], ".config/mise/config.toml"),
+    // Settings of other tools.
+    ("mypy src", &[("mypy.ini", "[mypy]\npython_executable = tools/c\n")], "tools/c"),
+    ("cspell src", &[], "cspell.config.js"),
+    ("golangci-lint run", &[(".golangci.yml", "linters-settings:\n  custom:\n    x:\n      path: lib/x.so\n"), ("lib/x.so", "1")], "lib/x.so"),
+    ("tailwindcss -o x.css", &[("tailwind.config.js", "module.exports = { plugins: [require('./lib/p')] }"), ("lib/p.js", "1")], "lib/p.js"),
+    ("treefmt", &[("treefmt.toml", "[formatter.x]\ncommand = 'tools/c'\n")], "tools/c"),
+    ("dprint fmt", &[("dprint.json", "{\"exec\": {\"commands\": [{\"command\": \"tools/c\"}]}}")], "tools/c"),
+    ("git commit -m x", &[(".git/config", "[gpg]\n\tprogram = tools/c\n")], "tools/c"),
+    ("git log", &[(".git/config", "[pager]\n\tlog = tools/c\n")], "tools/c"),
+    // Texts that are read for what they run.
+    ("git commit -m x", &[(".husky/pre-commit", "sh tools/c\n")], "tools/c"),
+    ("git commit -m x", &[], ".husky/_/h"),
+    ("git commit -m x", &[], ".husky/post-commit"),
+    (". venv/bin/activate && black -q src", &[], "venv/lib/python3/site-packages/evil.pth"),
+    (". venv/bin/activate && own src", &[("venv/bin/own", "#!venv/bin/python\n")], "src/main.py"),
+    (". venv/bin/activate && black -q src", &[("venv/bin/activate", "VIRTUAL_ENV=x\n. tools/c\n")], "tools/c"),
+    ("bash <<'EOF'\nsh tools/c\nEOF", &[], "tools/c"),
+    ("bash -s <<EOF\n./tools/c\nEOF", &[], "tools/c"),
+    ("bash <<EOF\n$(cat docs/steps.md)\nEOF", &[], "docs/steps.md"),
+    ("node -e \"require('child_process').execSync('sh tools/c')\"", &[], "tools/c"),
+    ("node -e \"const { execSync } = require('child_process'); execSync('sh tools/c')\"", &[], "tools/c"),
+    ("node - <<'EOF'\nrequire('child_process').execSync('sh tools/c')\nEOF", &[], "tools/c"),
+    ("bash scripts/x.sh", &[("scripts/x.sh", "mapfile -t files < <(tools/c)\nruff check \"${files[@]}\"\n")], "tools/c"),
+    ("bash scripts/x.sh", &[("scripts/x.sh", "((${#files[@]})) || sh tools/c\n")], "tools/c"),
+    ("bash scripts/x.sh", &[("scripts/x.sh", "run() { \"$@\"; }\nrun sh tools/c\n")], "tools/c"),
+    ("bash scripts/x.sh", &[("scripts/x.sh", "run() {\n  local name=$1\n  shift\n  \"$@\" || exit 2\n}\nrun 'a b' sh tools/c\n")], "tools/c"),
+    ("bash scripts/x.sh", &[("scripts/x.sh", "run() { \"$@\"; }\nrun $NAME\n")], "docs/steps.md"),
+    ("bash scripts/x.sh", &[("scripts/x.sh", "run() { \"$@\"; }\ntrap 'run sh tools/c' EXIT\n")], "tools/c"),
+    ("bash scripts/x.sh", &[("scripts/x.sh", "run() { sh tools/c; \"$@\"; }\nif run true; then true; fi\n")], "tools/c"),
+    ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks:\n  - id: c\n    entry: bash -c 'sh tools/c'\n    language: system\n")], "tools/c"),
+    ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks:\n  - id: c\n    entry: ./sub/x.sh\n    language: script\n"), ("sub/x.sh", "#!/bin/sh\ntools/c\n")], "tools/c"),
+    ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks:\n  - id: c\n    entry: x\n    language: python\n    additional_dependencies:\n    - ./lib\n")], "lib/setup.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nALL = {'.py': ['ruff'], '.js': ['sh', 'tools/c']}\nfor end, cmd in ALL.items():\n    subprocess.run(cmd + [end])\n")], "tools/c"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nALL = {'.py': ['sh', 'tools/c']}\ncmd = ALL.get(end)\nsubprocess.run(cmd)\n")], "tools/c"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nALL = {'.py': ['ruff']}\nALL[end] = words()\nfor cmd in ALL.values():\n    subprocess.run(cmd)\n")], "tools/c"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nfor cmd in read():\n    subprocess.run(cmd)\n")], "tools/c"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { execFileSync } from 'node:child_process'\nexecFileSync(process.execPath, ['lib/c.mjs'])"), ("lib/c.mjs", "import './sub/d.mjs'"), ("lib/sub/d.mjs", "1")], "lib/sub/d.mjs"),
     // Modules that are missing.
     ("node scripts/h.mjs", &[(NODE_HOOK, "import './later.mjs'")], "scripts/later.mjs"),
 ];
@@ -285,8 +387,10 @@ const CASES: &[Case] = &[
 #[test]
 fn a_program_that_could_load_changed_code_of_its_project_does_not_run() {
     let mut through = Vec::new();
+    let place = installed();
     for (command, files, attacked) in CASES {
-        let place = installed();
+        let names = files.iter().map(|(name, _)| *name);
+        let saved = place.remember(names.chain([*attacked]));
         for (name, text) in *files {
             match text.strip_prefix("-> ") {
                 Some(target) => place.link_again(target, name),
@@ -306,6 +410,7 @@ fn a_program_that_could_load_changed_code_of_its_project_does_not_run() {
                 "{command}: {files:?}: {attacked}: {before:?} {reason}"
             ));
         }
+        Place::restore(saved);
     }
     assert_eq!(through, Vec::<String>::new());
 }
@@ -414,6 +519,6 @@ fn a_pending_file_of_osier_counts_if_it_stays() {
 
 /// Changes something when the coarse clock of the file system has moved on.
 fn later(place: &Place, change: impl FnOnce() -> io::Result<()>) {
-    place.put("docs/clock.md", "");
+    place.tick();
     change().unwrap();
 }

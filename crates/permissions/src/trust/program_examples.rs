@@ -87,7 +87,7 @@ pub(super) fn installed() -> Place {
         ("part", "echo"),
         ("hooks.d/one.sh", "echo"),
         ("tests/unit/test_a.py", "1"),
-        (".git/config", ""),
+        (".git/config", "[core]\n\thooksPath = .husky/_\n"),
         // Hooks.
         (
             "scripts/guard.py",
@@ -169,6 +169,41 @@ pub(super) fn installed() -> Place {
         ("mypy.ini", "[mypy]\nplugins = plugins/check.py\n"),
         ("Cargo.toml", "[package]\nname = 'x'\n"),
         (".husky/pre-commit", "npx lint-staged\n"),
+        (".husky/_/.gitignore", "*"),
+        (
+            ".husky/_/pre-commit",
+            "#!/usr/bin/env sh\n. \"$(dirname \"$0\")/h\"",
+        ),
+        (
+            ".husky/_/h",
+            "#!/usr/bin/env sh\nn=$(basename \"$0\")\ns=$(dirname \"$(dirname \"$0\")\")/$n\n[ ! -f \"$s\" ] && exit 0\n\
+            export PATH=\"node_modules/.bin:$PATH\"\nsh -e \"$s\" \"$@\"\nc=$?\nexit $c\n",
+        ),
+        (
+            "scripts/files.sh",
+            "#!/bin/bash\nmapfile -t files < <(git diff --name-only -- \"*.py\")\n((${#files[@]})) || exit 0\nruff check -q \"${files[@]}\"\n",
+        ),
+        (
+            "scripts/run.sh",
+            "#!/bin/bash\nlog() { echo \"[hook] $*\" >&2; }\nrun() {\n  log \"$@\"\n  \"$@\" || exit 2\n}\nrun ruff check -q src\nrun git diff --stat\n",
+        ),
+        (
+            "scripts/dict.py",
+            "import json, subprocess, sys\nTOOLS = {'.py': ['ruff', 'format'], '.js': ['npx', 'prettier', '--write']}\npath = json.load(sys.stdin)['path']\n\
+            for end, cmd in TOOLS.items():\n    if path.endswith(end):\n        subprocess.run(cmd + [path])\n",
+        ),
+        (
+            "scripts/self.mjs",
+            "import { execFileSync } from 'node:child_process'\nexecFileSync(process.execPath, ['scripts/lint.js'])\n",
+        ),
+        (
+            "scripts/inline.py",
+            "#!/usr/bin/env -S uv run --script\n# /// script\n# requires-python = '>=3.11'\n# ///\nimport json, sys\n",
+        ),
+        (
+            "venv/bin/activate",
+            "deactivate () {\n    unset VIRTUAL_ENV\n}\nVIRTUAL_ENV='/x/venv'\nexport VIRTUAL_ENV\nPATH=\"$VIRTUAL_ENV/bin:$PATH\"\nexport PATH\nhash -r 2> /dev/null\n",
+        ),
         (".claude/hooks/format.sh", FORMAT),
         (".claude/hooks/lint.mjs", LINT),
         (".claude/hooks/guard.py", GUARD),
@@ -221,7 +256,8 @@ pub(super) fn installed() -> Place {
             ".pre-commit-config.yaml",
             "repos:\n- repo: https://github.com/astral-sh/ruff-pre-commit\n  rev: v0.6.9\n  hooks:\n  - id: ruff\n    args: [--fix]\n\
             - repo: https://github.com/pre-commit/pre-commit-hooks\n  rev: v4.5.0\n  hooks:\n  - id: trailing-whitespace\n  - id: check-yaml\n\
-            - repo: local\n  hooks:\n  - id: lint\n    name: lint\n    entry: npx eslint\n    language: system\n    files: \\.(js|ts)$\n",
+            - repo: local\n  hooks:\n  - id: lint\n    name: lint\n    entry: npx eslint\n    language: system\n    files: \\.(js|ts)$\n\
+              - id: bash\n    entry: bash -c 'ruff check .'\n    language: system\n  - id: script\n    entry: ./scripts/plain.sh\n    language: script\n",
         ),
         (
             "Gemfile",
@@ -545,6 +581,18 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
     ("HOME/venv/bin/black -q src/main.py", false),
     ("cargo metadata --no-deps", false),
     ("just lint-js", false),
+    (". venv/bin/activate && ruff format src", false),
+    (". venv/bin/activate && black -q src", false),
+    ("bash <<'EOF'\nset -e\nruff check src || true\nEOF", false),
+    ("bash -e <<EOF\nruff check src\nEOF", false),
+    ("scripts/files.sh", false),
+    ("scripts/run.sh", false),
+    ("python3 scripts/dict.py", false),
+    ("node scripts/self.mjs", false),
+    ("uv run --script scripts/inline.py", false),
+    ("scripts/inline.py", false),
+    ("rsync -a src ~/backup", false),
+    ("FILE=src/main.js npx prettier --write src/main.js", false),
 ];
 
 /// Ordinary work.

@@ -1,9 +1,10 @@
 //! Programs of projects that were changed.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Write as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use osier_base::atomic_file;
 use osier_base::folders::Folders;
@@ -11,6 +12,9 @@ use osier_base::folders::Folders;
 use super::program_examples::{ATTACKS, EDITS, EVERYDAY, STARTED, installed};
 use super::programs::ProjectPrograms;
 use super::{ProgramUse, ProjectFiles, Trust};
+
+/// A path, with the text and the mode of its file if there was one.
+type Before = (PathBuf, Option<(Vec<u8>, Permissions)>);
 
 pub(super) struct Place {
     pub(super) folder: tempfile::TempDir,
@@ -39,21 +43,62 @@ impl Place {
         let mut file = fs::File::create(&path).unwrap();
         file.write_all(text.as_bytes()).unwrap();
         if text.starts_with("#!") {
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
         }
         path
     }
 
     pub(super) fn put(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.project.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // The system's clock for files is coarse: the change is later than what happened before.
+        self.tick();
+        self.write(name, text)
+    }
+
+    /// Waits until the coarse clock of the file system is later than what happened before. Only times change, so nothing is written
+    /// to the disk.
+    pub(super) fn tick(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let clock = fs::File::create(self.folder.path().join("clock")).unwrap();
         loop {
-            let before = std::time::SystemTime::now();
-            let mut file = fs::File::create(&path).unwrap();
-            file.write_all(text.as_bytes()).unwrap();
-            if path.metadata().unwrap().modified().unwrap() >= before {
-                return path;
+            clock.set_modified(UNIX_EPOCH).unwrap();
+            let data = clock.metadata().unwrap();
+            let nanoseconds = u128::try_from(data.ctime()).unwrap() * 1_000_000_000
+                + u128::try_from(data.ctime_nsec()).unwrap();
+            if nanoseconds > now.as_nanos() {
+                return;
+            }
+        }
+    }
+
+    /// The state of the files with these names, or of the folders that they need.
+    pub(super) fn remember<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Vec<Before> {
+        let mut found: Vec<Before> = Vec::new();
+        for path in names.into_iter().map(|name| self.project.join(name)) {
+            let path = path.canonicalize().unwrap_or(path);
+            let missing = path
+                .ancestors()
+                .take_while(|path| path.symlink_metadata().is_err());
+            match missing.last() {
+                Some(missing) => found.push((missing.to_owned(), None)),
+                None => {
+                    let mode = path.metadata().unwrap().permissions();
+                    found.push((path.clone(), Some((fs::read(&path).unwrap(), mode))));
+                }
+            }
+        }
+        found
+    }
+
+    /// Makes the files what they were.
+    pub(super) fn restore(before: Vec<Before>) {
+        for (path, old) in before {
+            if path.is_dir() && !path.is_symlink() {
+                fs::remove_dir_all(&path).unwrap();
+            } else {
+                drop(fs::remove_file(&path));
+            }
+            if let Some((text, mode)) = old {
+                fs::write(&path, text).unwrap();
+                fs::set_permissions(&path, mode).unwrap();
             }
         }
     }
@@ -115,20 +160,22 @@ impl Place {
 #[test]
 fn a_program_that_could_load_changed_code_does_not_run() {
     let mut through = Vec::new();
+    let place = installed();
     for (command, attacked) in ATTACKS {
-        let place = installed();
+        let files = place.remember([*attacked]);
         place.decide(true);
         let run = place.own_hook(command);
         let before = place.refused(&run);
         let path = place.project.join(attacked);
         place.put(attacked, "evil");
         if *attacked == ".git/hooks/pre-commit" {
-            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+            fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
         }
         let reason = place.refused(&run).unwrap_or_default();
         if before.is_some() || !reason.contains("since you trusted the folder") {
             through.push(format!("{command}: {attacked}: {before:?} {reason}"));
         }
+        Place::restore(files);
     }
     assert_eq!(through, Vec::<String>::new());
 }

@@ -145,26 +145,17 @@ fn imports(text: &str, found: &mut Loads) {
 mod tests {
     use super::*;
 
-    fn loaded(modules: &[&str], commands: &[&str]) -> Loads {
-        let all = |names: &[&str]| names.iter().map(ToString::to_string).collect();
-        Loads {
-            modules: all(modules),
-            commands: all(commands),
-            ..Loads::default()
-        }
-    }
-
     fn imports_any(modules: &[&str]) -> Loads {
         Loads {
             imports_any: true,
-            ..loaded(modules, &[])
+            ..Loads::only(modules, &[])
         }
     }
 
     fn runs_any(modules: &[&str]) -> Loads {
         Loads {
             runs_any: true,
-            ..loaded(modules, &[])
+            ..Loads::only(modules, &[])
         }
     }
 
@@ -173,14 +164,17 @@ mod tests {
         for (text, expected) in [
             (
                 "import json, sys\nfrom rules import (\n one,\n two)\n",
-                loaded(&["json", "sys", "rules"], &[]),
+                Loads::only(&["json", "sys", "rules"], &[]),
             ),
             (
                 "def f():\n    import rules.deep as x; import os\n",
-                loaded(&["rules", "os"], &[]),
+                Loads::only(&["rules", "os"], &[]),
             ),
-            ("re.compile('x')\nplatform.system()", loaded(&[], &[])),
-            ("# import x\nimport json # data", loaded(&["json"], &[])),
+            ("re.compile('x')\nplatform.system()", Loads::only(&[], &[])),
+            (
+                "# import x\nimport json # data",
+                Loads::only(&["json"], &[]),
+            ),
             ("importlib.import_module('x')", imports_any(&[])),
             ("__import__('x')", imports_any(&[])),
             ("if True: import x", imports_any(&[])),

@@ -14,6 +14,8 @@
 //!    computed name could load every file, also those that are named like data.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path, regular_file};
@@ -24,7 +26,7 @@ use super::known_programs::{
 };
 use super::program_use::ProgramUse;
 use super::shell_text::{
-    document, inherits, is_certain_move, lists_files, plain, selects_code, with_values,
+    document, inherits, is_certain_move, lists_files, plain, selects_code, with_calls, with_values,
 };
 pub(super) use super::snapshot::Reach;
 use crate::equivalents::{self, Equivalents};
@@ -40,11 +42,6 @@ pub(super) const TEXT: u64 = 1024 * 1024;
 pub(super) const FOLDERS: usize = 12;
 /// Depth of scripts that run scripts.
 const DEPTH: usize = 24;
-/// The beginnings of the names of files that select the program which runs under a name.
-#[rustfmt::skip]
-const SELECTORS: [&str; 8] = [
-    ".tool-versions", ".mise", "mise", "rust-toolchain", ".python-version", ".ruby-version", ".node-version", ".nvmrc",
-];
 /// The code that the use could load.
 ///
 /// # Errors
@@ -66,6 +63,8 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
         reads_texts: false,
         is_given: !run.files.is_empty(),
         start: cwd_of_run,
+        outer: folders_above(project),
+        activated: None,
         scripts: HashSet::new(),
         tasks: BTreeSet::new(),
     };
@@ -126,6 +125,10 @@ pub(super) struct Search<'p> {
     is_given: bool,
     /// The directory in which the program starts.
     pub(super) start: PathBuf,
+    /// The folders above the project.
+    outer: Vec<PathBuf>,
+    /// The virtual environment whose programs come first.
+    pub(super) activated: Option<PathBuf>,
     /// The scripts and settings that were read, and whether as settings.
     pub(super) scripts: HashSet<(PathBuf, bool, bool)>,
     /// The tasks of runners that were read.
@@ -145,6 +148,7 @@ impl Search<'_> {
     /// Adds what the shell command runs.
     pub(super) fn line(&mut self, given: &str) -> Result<(), String> {
         let text = with_values(given, self.project, None);
+        let text = with_calls(&text);
         let pipes = ["| python", "|python", "| node", "|node"];
         self.has_document = text.contains("<<") && !pipes.iter().any(|pipe| text.contains(pipe));
         self.document = document(given);
@@ -224,35 +228,16 @@ impl Search<'_> {
                 || is_in(INTERPRETERS, name)
                 || is_in(". source eval", word)
         };
-        let is_computed = |part: &str| {
-            let starts = ["then ", "do ", "else ", "! "];
-            let part = part.trim_start();
-            let start = starts.iter().find_map(|word| part.strip_prefix(word));
-            let word = start
-                .unwrap_or(part)
-                .split_whitespace()
-                .next()
-                .unwrap_or_default();
-            let computed = word.find(['$', '`']);
-            computed.is_some_and(|at| !word[..at].contains('='))
+        let is_computed = |head: &str| {
+            let computed = head.find(['$', '`']);
+            computed.is_some_and(|at| !head[..at].contains('='))
         };
         let words: Vec<&str> = text.split(is_end).filter(|word| !word.is_empty()).collect();
-        let starts_runner = |part: &str| {
-            let starts = ["then ", "do ", "else ", "! ", "exec ", "if ", "while "];
-            let part = part.trim_start();
-            let start = starts.iter().find_map(|word| part.strip_prefix(word));
-            let word = start
-                .unwrap_or(part)
-                .split_whitespace()
-                .next()
-                .unwrap_or_default();
-            loads_all(name_of(word))
-        };
-        let parts: Vec<&str> = text.split([';', '|', '&', '\n', '(', '{']).collect();
-        let all =
-            words.iter().any(|word| runs(word)) || parts.iter().any(|part| starts_runner(part));
+        let heads: Vec<&str> = heads(text).collect();
+        let all = words.iter().any(|word| runs(word))
+            || heads.iter().any(|head| loads_all(name_of(head)));
         let every =
-            words.iter().any(|word| runs_files(word)) || parts.iter().any(|part| is_computed(part));
+            words.iter().any(|word| runs_files(word)) || heads.iter().any(|head| is_computed(head));
         self.reach.all |= all || every;
         self.reach.every |= every;
     }
@@ -275,7 +260,8 @@ impl Search<'_> {
         let is_set = |word: &&Word| word.assigns || is_assignment(&word.text);
         let set = words.iter().take_while(is_set).count();
         let selects = |word: &Word| {
-            is_assignment(&word.text) && selects_code(&word.text) && !self.adds_programs(&word.text)
+            let is_code = selects_code(&word.text) && !self.adds_programs(&word.text);
+            is_assignment(&word.text) && (is_code || self.names_program(&word.text))
         };
         if words.iter().any(selects) {
             self.all();
@@ -293,6 +279,13 @@ impl Search<'_> {
             && let Some(done) = self.directory_of_env(arguments, moves)
         {
             return done;
+        }
+        let activated = self.activated.as_ref().filter(|_| !head.text.contains('/'));
+        let activated = activated.map(|folder| folder.join("bin").join(&head.text));
+        if let Some(program) = activated.filter(|program| program.is_file()) {
+            let mut words = words[set..].to_vec();
+            words[0] = Word::literal(&*program.to_string_lossy());
+            return self.run(&words, moves);
         }
         // Programs of packages come first in scripts of packages.
         if !self.is_given
@@ -377,19 +370,6 @@ impl Search<'_> {
         self.known(name, arguments, is_data, moves)
     }
 
-    /// Whether the assignment only adds programs from outside of the project to the search path.
-    fn adds_programs(&self, assignment: &str) -> bool {
-        let is_outside = |folder: &str| {
-            let is_known = !folder.contains([shell::HOLE, shell::GLOB]);
-            folder.chars().eq([shell::HOLE])
-                || is_known
-                    && folder.starts_with(['/', '~'])
-                    && !Path::new(folder).starts_with(self.project)
-        };
-        let value = assignment.strip_prefix("PATH=");
-        value.is_some_and(|value| value.split(':').all(is_outside))
-    }
-
     /// The commands that a wrapper such as `xargs` runs, and those that an unknown program could run.
     fn others(
         &mut self,
@@ -424,18 +404,22 @@ impl Search<'_> {
             if !other.is_guess {
                 commands.push((first.text, other.words));
             } else if !is_in(DATA, name) {
-                self.reach.all |= is_runner(name_of(&first.text));
+                let first = name_of(&first.text);
+                if is_shell(first) || is_interpreter(first) {
+                    self.command(&other.words, moves)?;
+                }
+                self.reach.all |= is_runner(first) && !is_interpreter(first);
             }
         }
         // The first word that is a program is the command; those after it are its arguments.
-        let is_program = |text: &str| {
+        let is_found = |text: &str| {
             if text.contains('/') {
                 path::resolve(&self.cwd, text).is_file()
             } else {
                 text != "." && is_known(text, &[]) || installed_elsewhere(text).is_some()
             }
         };
-        if wraps && let Some((_, words)) = commands.iter().find(|(text, _)| is_program(text)) {
+        if wraps && let Some((_, words)) = commands.iter().find(|(text, _)| is_found(text)) {
             return self.command(&words.clone(), moves);
         }
         if wraps || !is_in(DATA, name) {
@@ -472,6 +456,7 @@ impl Search<'_> {
                 None => Ok(()),
             };
         }
+        self.shims(name);
         if is_shell(name) || is_interpreter(name) || name == "eval" {
             return self.interpreter(name, arguments, moves);
         }
@@ -513,6 +498,13 @@ impl Search<'_> {
             self.reach.all |= self.lists;
             self.selectors();
             self.arguments(arguments);
+            // Perhaps it runs a script that it is given.
+            for word in arguments.iter().filter(|word| word.is_fixed()) {
+                let file = path::resolve(&self.cwd, &word.text);
+                if file.starts_with(self.project) && is_program(&file) {
+                    self.script(&file, "")?;
+                }
+            }
         }
         Ok(())
     }
@@ -627,6 +619,9 @@ impl Search<'_> {
         };
         let file = path::resolve(&self.cwd, text);
         let is_relative = !text.starts_with(['/', '~']);
+        if self.activates(&file)? {
+            return Ok(());
+        }
         let real = real_path::resolve(&file).real;
         if is_relative && (moves || !real.exists()) || is_future(&real) {
             self.every();
@@ -679,17 +674,22 @@ impl Search<'_> {
         }
     }
 
-    /// The working directory and those above it in the project.
+    /// The working directory and those above it, also above the project: tools look for their settings there, too.
     pub(super) fn above(&self) -> Vec<PathBuf> {
-        let above = self.cwd.ancestors();
-        let above = above.take_while(|folder| folder.starts_with(self.project));
-        above.map(Path::to_owned).collect()
+        self.above_path(&self.cwd)
+    }
+
+    fn above_path(&self, path: &Path) -> Vec<PathBuf> {
+        let above = path.ancestors();
+        let own = above.take_while(|folder| folder.starts_with(self.project));
+        let own: Vec<PathBuf> = own.map(Path::to_owned).collect();
+        let outer = self.outer.iter().filter(|_| !own.is_empty());
+        own.iter().chain(outer).cloned().collect()
     }
 
     /// Adds all packages that are installed above the path.
     pub(super) fn packages(&mut self, path: &Path) {
-        let above = path.ancestors();
-        let above = above.take_while(|folder| folder.starts_with(self.project));
+        let above = self.above_path(path).into_iter();
         let outside =
             above.filter(|folder| folder.components().all(|part| part.as_os_str() != PACKAGES));
         for folder in outside.map(|folder| folder.join(PACKAGES)) {
@@ -698,26 +698,40 @@ impl Search<'_> {
             }
         }
     }
+}
 
-    pub(super) fn selectors(&mut self) {
-        let is_one = |name: &str| SELECTORS.iter().any(|start| name.starts_with(start));
-        for folder in self.above() {
-            for entry in folder.read_dir().into_iter().flatten().flatten() {
-                let (name, file) = (entry.file_name(), entry.path());
-                let name = name.to_string_lossy();
-                if is_one(&name) && file.is_file() {
-                    // A compiler in a folder of the project.
-                    let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
-                    self.reach.all |= name.starts_with("rust-toolchain") && text.contains("path");
-                    self.reach.files.insert(file);
-                }
-            }
-        }
-    }
+/// The folders above the project, as far as only their owner can write to them.
+fn folders_above(project: &Path) -> Vec<PathBuf> {
+    let above = project.ancestors().skip(1);
+    let is_private = |folder: &&Path| {
+        let data = folder.metadata();
+        folder.parent().is_some() && data.is_ok_and(|data| data.mode() & 0o002 == 0)
+    };
+    above.take_while(is_private).map(Path::to_owned).collect()
+}
+
+/// The first words of the commands in a text that is not understood.
+pub(super) fn heads(text: &str) -> impl Iterator<Item = &str> {
+    let starts = [
+        "then ", "do ", "else ", "elif ", "! ", "exec ", "if ", "while ", "until ",
+    ];
+    let parts = text.split([';', '|', '&', '\n', '(', '{']);
+    parts.filter_map(move |part| {
+        let part = part.trim_start();
+        let start = starts.iter().find_map(|word| part.strip_prefix(word));
+        start.unwrap_or(part).split_whitespace().next()
+    })
+}
+
+/// Whether the file is a program or a script, by its mode and its start.
+pub(super) fn is_program(file: &Path) -> bool {
+    let is_executable = |data: Metadata| data.is_file() && data.mode() & 0o111 != 0;
+    file.metadata().is_ok_and(is_executable)
+        || regular_file::head(file, 2).is_ok_and(|(start, _)| start == b"#!")
 }
 
 /// The program that `PATH` finds.
-fn installed_elsewhere(name: &str) -> Option<PathBuf> {
+pub(super) fn installed_elsewhere(name: &str) -> Option<PathBuf> {
     let variable = std::env::var_os("PATH").unwrap_or_default();
     let mut folders = std::env::split_paths(&variable).map(|folder| folder.join(name));
     folders.find(|path| !name.is_empty() && path.is_file())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use osier_base::{real_path, regular_file};
+use osier_base::{path, real_path, regular_file};
 
 use super::known_programs::{
     BUNDLES, MAKE, NPM, NPX, SEQUENCES, is_in, is_known, is_quiet, is_task_runner, settings_of,
@@ -13,6 +13,7 @@ use super::known_programs::{
 use super::node;
 use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
 use super::settings::settings_in;
+use super::shell_text::unquoted;
 use crate::shell::Word;
 
 /// Files that a runner obeys.
@@ -45,6 +46,30 @@ const TURBO_DEPTH: usize = 4;
 const CHECKS: &str = "trailing-whitespace end-of-file-fixer mixed-line-ending detect-private-key fix-byte-order-marker forbid-new-submodules \
     no-commit-to-branch pretty-format-json sort-simple-yaml file-contents-sorter requirements-txt-fixer name-tests-test codespell \
     debug-statements destroyed-symlinks double-quote-string-fixer fix-encoding-pragma ruff-format ruff-check pyupgrade gitleaks";
+/// Files that say how packages of Python are built and where their programs are.
+#[rustfmt::skip]
+const BUILT: [&str; 17] = [
+    "pyproject.toml", "setup.py", "setup.cfg", "uv.toml", "uv.lock", "hatch.toml", "hatch_build.py", "poetry.toml", "poetry.lock", "pdm.toml",
+    ".pdm.toml", "pdm.lock", "pdm_build.py", ".pdm-python", ".pdm-plugins", "__pypackages__", ".python-version",
+];
+/// Words of such files with which a build runs other code of the project, and with which it runs again.
+const BUILDS: [&str; 8] = [
+    "backend-path",
+    "attr",
+    ".hooks",
+    "hooks.",
+    "setup_script",
+    "tool.poetry.build",
+    "build-script",
+    "cmdclass",
+];
+const REBUILDS: [&str; 4] = ["cache-keys", "reinstall", "no-cache", "refresh"];
+/// Options of `uv run` that choose no other code.
+#[rustfmt::skip]
+const UV_FLAGS: [&str; 14] = [
+    "-s", "--script", "-q", "--quiet", "--no-sync", "--frozen", "--locked", "--offline", "--no-project", "--isolated", "--exact", "--dev",
+    "--no-dev", "--all-extras",
+];
 /// Options that change nothing.
 const QUIET: [&str; 9] = [
     "-s",
@@ -57,6 +82,23 @@ const QUIET: [&str; 9] = [
     "--no-install",
     "--no",
 ];
+
+/// The folders in a folder at this depth that can have packages of the project, with their depths.
+pub(super) fn folders_below(
+    folder: &Path,
+    depth: usize,
+    limit: usize,
+) -> impl Iterator<Item = (PathBuf, usize)> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path()).filter(move |path| {
+        let is_skipped = [PACKAGES, ".git", "target"]
+            .iter()
+            .any(|name| path.ends_with(name));
+        depth < limit && !is_skipped && path.is_dir() && !path.is_symlink()
+    });
+    let paths = paths.filter(|path| !path.join("pyvenv.cfg").is_file());
+    paths.map(move |path| (path, depth + 1))
+}
 
 impl Search<'_> {
     /// Whether the program is a runner; then adds what it runs.
@@ -458,12 +500,7 @@ impl Search<'_> {
                 }
             }
             self.reach.files.insert(folder.join("turbo.json"));
-            let entries = folder.read_dir().into_iter().flatten().flatten();
-            let entries = entries.map(|entry| entry.path()).filter(|path| {
-                let is_skipped = [PACKAGES, ".git"].iter().any(|name| path.ends_with(name));
-                depth < TURBO_DEPTH && !is_skipped && path.is_dir() && !path.is_symlink()
-            });
-            waiting.extend(entries.map(|path| (path, depth + 1)));
+            waiting.extend(folders_below(&folder, depth, TURBO_DEPTH));
         }
         self.cwd = start;
         Ok(())
@@ -516,16 +553,18 @@ impl Search<'_> {
             .map(|line| line.trim().trim_start_matches("- "))
         {
             let Some((key, value)) = line.split_once(": ") else {
-                // Their values are in the lines below.
-                self.reach.all |= ["entry:", "args:"].contains(&line.trim_end());
+                // Their values are in the lines below, also a package of the project.
+                let line = line.trim_end().trim_matches(['"', '\'']);
+                self.reach.all |= ["entry:", "args:"].contains(&line) || line.starts_with("./");
                 continue;
             };
-            let value = value.split(" #").next().unwrap_or_default().trim();
-            let value = value.trim_matches(['"', '\'']);
+            let value = value.split(" #").next().unwrap_or_default();
+            let value = unquoted(value.trim());
             // A value that is no plain one, or a repository in the project.
+            let is_named = ["repo", "entry", "id", "language"].contains(&key.trim());
             self.reach.all |= line.starts_with('{')
-                || ["repo", "entry", "id", "language"].contains(&key.trim())
-                    && value.starts_with(['{', '&', '*', '|', '>', '.', '/']);
+                || is_named && value.starts_with(['{', '&', '*', '|', '>'])
+                || key.trim() == "repo" && value.starts_with(['.', '/']);
             match key.trim() {
                 "repo" => is_local = value == "local",
                 "entry" => self.line(value)?,
@@ -541,7 +580,7 @@ impl Search<'_> {
                     }
                 }
                 "language" => {
-                    let runs = ["script", "docker_image", "docker", "lua", "r"];
+                    let runs = ["docker_image", "docker", "lua", "r"];
                     self.reach.all |= runs.contains(&value);
                 }
                 "args" | "additional_dependencies" => self.settings_text(value)?,
@@ -552,55 +591,85 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// `uv run tool`: a program in the environment of the project.
+    /// `uv run tool`: a program in the environment of the project, which is built first if its build has changed.
     fn python_runner(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
         let is_tool = matches!(name, "uvx" | "pipx");
         let runs = arguments.first().is_some_and(|word| word.text == "run");
-        let rest = match (is_tool, runs) {
-            (_, true) => &arguments[1..],
-            (true, false) => arguments,
-            (false, false) => {
-                self.all();
-                return Ok(());
-            }
-        };
-        if rest
-            .first()
-            .is_none_or(|word| !word.is_fixed() || word.text.starts_with('-'))
-        {
+        if !is_tool && !runs {
             self.all();
             return Ok(());
         }
-        for folder in self.above() {
-            if !is_tool {
-                let files = [
-                    "pyproject.toml",
-                    "uv.toml",
-                    "uv.lock",
-                    "poetry.lock",
-                    "pdm.lock",
-                    "setup.py",
-                ];
-                self.reach.files.extend(files.map(|name| folder.join(name)));
-            }
-            self.environments(&folder);
+        let rest = &arguments[usize::from(runs)..];
+        let is_flag = |word: &&Word| UV_FLAGS.contains(&word.text.as_str());
+        let flags = rest.iter().take_while(is_flag).count();
+        let (flags, rest) = rest.split_at(flags);
+        let is_script = flags
+            .iter()
+            .any(|word| ["-s", "--script"].contains(&&*word.text));
+        let Some(head) = rest
+            .first()
+            .filter(|word| word.is_fixed() && !word.text.starts_with('-'))
+        else {
+            self.all();
+            return Ok(());
+        };
+        let above = self.above();
+        for folder in &above {
+            self.environments(folder);
+        }
+        if !is_tool {
+            self.reach.names.extend(BUILT.map(str::to_owned));
+            self.reach.files.extend(
+                above
+                    .iter()
+                    .flat_map(|folder| BUILT.map(|name| folder.join(name))),
+            );
+            self.reach.all |= !is_script && self.builds_code(&above);
+        }
+        let text = head.text.clone();
+        if is_script || Path::new(&text).extension().is_some_and(|end| end == "py") {
+            let file = path::resolve(&self.cwd, &text);
+            let script = regular_file::read_text(&file, TEXT).unwrap_or_default();
+            // Sources of its own packages.
+            self.reach.all |= script.contains("# [tool.uv");
+            return self.script_of(Some(head), false, "py");
         }
         let mut rest = rest.to_vec();
         // A version of a tool.
-        if is_tool && let Some((name, _)) = rest[0].text.clone().split_once('@') {
+        if is_tool && let Some((name, _)) = text.split_once('@') {
             rest[0] = Word::literal(name);
         }
-        let rest = rest.as_slice();
-        let name = &rest[0].text;
-        if Path::new(name).extension().is_some_and(|end| end == "py") {
-            return self.script_of(rest.first(), false, "py");
-        }
-        if is_known(name, &rest[1..]) {
-            self.command(rest, false)
+        if is_known(&rest[0].text, &rest[1..]) {
+            self.command(&rest, false)
         } else {
             self.all();
             Ok(())
         }
+    }
+
+    /// Whether the build of a package can run other code of the project, and runs although its own files have not changed: it was not
+    /// built yet, or the settings say so.
+    fn builds_code(&self, above: &[PathBuf]) -> bool {
+        let is_built = above
+            .iter()
+            .any(|folder| folder.join(".venv/pyvenv.cfg").is_file());
+        let mut waiting = vec![(self.project.to_owned(), 0)];
+        let mut texts = Vec::new();
+        while let Some((folder, depth)) = waiting.pop() {
+            let names = ["pyproject.toml", "setup.cfg", "uv.toml"];
+            let files = names.iter().map(|name| folder.join(name));
+            texts.extend(files.filter_map(|file| regular_file::read_text(&file, TEXT).ok()));
+            if !is_built && folder.join("setup.py").is_file() {
+                return true;
+            }
+            waiting.extend(folders_below(&folder, depth, FOLDERS));
+        }
+        let has = |words: &[&str]| {
+            texts
+                .iter()
+                .any(|text| words.iter().any(|word| text.contains(word)))
+        };
+        has(&REBUILDS) || !is_built && has(&BUILDS)
     }
 
     /// Adds the virtual environments in the folder.

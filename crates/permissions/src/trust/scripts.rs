@@ -26,6 +26,9 @@ const PYTHON: &str = "\
 /// The modules of Node that run nothing by a name.
 const NODE: &str = "assert buffer child_process console constants crypto events fs http https net os path perf_hooks process querystring \
     readline stream string_decoder timers tty url util zlib fs/promises path/posix timers/promises stream/promises readline/promises test";
+/// The folder in which husky keeps its own script, and the line with which it runs the hook of the same name in the folder above.
+const HUSKY: &str = ".husky/_";
+const HUSKY_RUNS: &str = "sh -e \"$s\" \"$@\"";
 /// Packages of Python that are read as folders of the project at most.
 const PACKAGE_FILES: usize = 2000;
 /// Words with which a script in another language runs a command.
@@ -83,19 +86,19 @@ impl Search<'_> {
                 _ if text.starts_with(['-', '+']) => break,
                 _ => {
                     self.selectors();
-                    let kind = match name {
-                        "node" => "js",
-                        _ if is_python => "py",
-                        _ => "sh",
-                    };
-                    return self.script_of(Some(word), moves, kind);
+                    return self.script_of(Some(word), moves, kind_of(name));
                 }
             }
         }
-        let is_input = arguments.iter().all(|word| word.text == "-");
-        if let Some(text) = self.document.clone().filter(|_| is_input && is_python) {
-            self.python_modules();
-            return self.text(&text, &self.cwd.clone(), "py", true);
+        let is_flag = |word: &Word| word.text == "-" || is_option(&word.text, "aefhluvxs");
+        let is_input = arguments.iter().all(|word| word.text == "-")
+            || is_shell(name) && arguments.iter().all(is_flag);
+        if let Some(text) = self.document.take().filter(|_| is_input) {
+            if is_python {
+                self.python_modules();
+            }
+            let kind = kind_of(name);
+            return self.text(&text, &self.cwd.clone(), kind, true);
         }
         // Code from its input, or a script that is computed.
         if self.has_document && !is_shell(name) {
@@ -176,7 +179,7 @@ impl Search<'_> {
         let end = file.extension().and_then(|end| end.to_str());
         let runs = |named: fn(&str) -> bool| first.split(['/', ' ', '!']).any(named);
         let kind = match (kind, end.unwrap_or_default()) {
-            ("", _) if runs(|word| word.starts_with("python")) => "py",
+            ("", _) if runs(|word| word.starts_with("python") || word == "uv") => "py",
             ("", _) if runs(|word| word == "node") => "js",
             ("", _) if runs(is_shell) => "sh",
             ("", _) if !first.is_empty() => "",
@@ -187,6 +190,9 @@ impl Search<'_> {
             (kind, _) => kind,
         };
         let folder = file.parent().unwrap_or(self.project).to_owned();
+        if folder.ends_with(HUSKY) && text.contains(HUSKY_RUNS) {
+            return self.hooks_in(folder.parent().unwrap_or(&folder));
+        }
         if folder == self.project && kind == "py" {
             let cwd = std::mem::replace(&mut self.cwd, folder.clone());
             self.python_modules();
@@ -357,6 +363,31 @@ impl Search<'_> {
         }
     }
 
+    /// Whether the script only puts the programs of a virtual environment first. Then adds the environment.
+    pub(super) fn activates(&mut self, file: &Path) -> Result<bool, String> {
+        let environment = file.parent().and_then(Path::parent);
+        let environment = environment.filter(|folder| folder.join("pyvenv.cfg").is_file());
+        let Some(environment) = environment.filter(|_| file.ends_with("bin/activate")) else {
+            return Ok(false);
+        };
+        let text = regular_file::read_text(file, TEXT).unwrap_or_default();
+        let runs = |line: &str| {
+            [". ", "source ", "eval "]
+                .iter()
+                .any(|word| line.contains(word))
+        };
+        let mut lines = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with('#'));
+        if !text.contains("VIRTUAL_ENV=") || lines.any(runs) {
+            return Ok(false);
+        }
+        self.linked_folders(environment);
+        self.program(file)?;
+        self.activated = Some(environment.to_owned());
+        Ok(true)
+    }
+
     /// A module of Node. A script can call a package, which loads the settings of its tool.
     fn package(&mut self, name: &str, folder: &Path) -> Result<(), String> {
         self.packages(folder);
@@ -439,6 +470,15 @@ impl Search<'_> {
                 }
             }
         }
+    }
+}
+
+/// The language of the interpreter.
+fn kind_of(interpreter: &str) -> &'static str {
+    match interpreter {
+        "node" => "js",
+        name if is_interpreter(name) => "py",
+        _ => "sh",
     }
 }
 

@@ -35,9 +35,9 @@ const LISTS: [&str; 13] = [
     "hie", "luarc", "rust-analyzer", "mypy", "pylintrc", "pyproject", "setup", "flake8", "tox", "pep8", "markdownlint", "cargo", "sqlfluff",
 ];
 #[rustfmt::skip]
-const LOADS: [&str; 14] = [
+const LOADS: [&str; 15] = [
     "bios", "plugin", "require", "command", "Command", "program", "inherit", "server", "init-hook", "customRules", "runner", "wrapper",
-    "library", "\\u",
+    "library", "executable", "\\u",
 ];
 /// Parts of the names of options that name settings or code, and such options of one letter.
 #[rustfmt::skip]
@@ -83,6 +83,9 @@ impl Search<'_> {
         self.tool_options(arguments)?;
         // The rest of its words is not known here.
         self.reach.all |= name == "dart" && !is_server_of_dart(arguments);
+        // It runs the compilers that the settings name.
+        let is_query = |word: &Word| word.text.starts_with("--query-driver");
+        self.reach.all |= name == "clangd" && arguments.iter().any(is_query);
         for tool in settings {
             match (tool.get(..1), tool.get(1..).unwrap_or_default()) {
                 (Some("-"), _) => {
@@ -91,13 +94,17 @@ impl Search<'_> {
                     }
                 }
                 (Some("*"), _) => self.all(),
-                (Some("="), file) => drop(self.reach.names.insert(file.to_owned())),
+                (Some("="), file) => {
+                    let above = self.above().into_iter().map(|folder| folder.join(file));
+                    self.reach.files.extend(above);
+                    self.reach.names.insert(file.to_owned());
+                }
                 (Some("/"), folder) => self.folder_above(folder),
                 _ => self.settings(tool, true)?,
             }
         }
         match name {
-            "rust-analyzer" => self.macros(),
+            "rust-analyzer" => self.macros()?,
             "zls" => self.zig_build(),
             _ => {}
         }
@@ -158,104 +165,6 @@ impl Search<'_> {
             let loaded = regular_file::read_text(&loaded, TEXT).unwrap_or_default();
             self.reach.all |= loaded.contains("$baseDir .");
             self.reach.folders.entry(packages).or_default();
-        }
-    }
-
-    /// Adds the settings of cargo, for commands that do not run the project.
-    pub(super) fn cargo(&mut self, arguments: &[Word]) {
-        let mut words = arguments.iter().map(|word| word.text.as_str());
-        let command = words.find(|word| !word.starts_with(['-', '+']));
-        if command.is_some_and(|command| ["build", "test", "run", "check"].contains(&command)) {
-            return;
-        }
-        self.selectors();
-        for folder in self.above() {
-            for file in ["config.toml", "config"].map(|name| folder.join(".cargo").join(name)) {
-                let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
-                self.reach.all |= text.lines().any(|line| self.is_of_cargo(line));
-                self.reach.files.insert(file);
-            }
-        }
-    }
-
-    /// Whether the line of the settings names a program of the project, or replaces a command.
-    fn is_of_cargo(&self, line: &str) -> bool {
-        let Some((key, value)) = line.split_once('=') else {
-            return false;
-        };
-        let key = key.trim();
-        let value = value.trim().trim_start_matches(['[', ' ', '"', '\'']);
-        let is_outside = value.starts_with('/') && !Path::new(value).starts_with(self.project);
-        let programs = [
-            "wrapper",
-            "rustc",
-            "rustdoc",
-            "runner",
-            "linker",
-            "credential",
-        ];
-        let is_program = programs.iter().any(|word| key.contains(word));
-        key.ends_with("fmt") || is_program && value.contains('/') && !is_outside
-    }
-
-    /// Adds the packages of Rust whose code runs while others are compiled, with those that they name.
-    fn macros(&mut self) {
-        let mut waiting = vec![(self.project.to_owned(), 0)];
-        let mut manifests = Vec::new();
-        while let Some((folder, depth)) = waiting.pop() {
-            if let Ok(text) = regular_file::read_text(&folder.join("Cargo.toml"), TEXT) {
-                manifests.push((folder.clone(), text));
-            }
-            let entries = folder.read_dir().into_iter().flatten().flatten();
-            let entries = entries.map(|entry| entry.path()).filter(|path| {
-                let is_skipped = [PACKAGES, ".git", "target"]
-                    .iter()
-                    .any(|name| path.ends_with(name));
-                depth < FOLDERS && !is_skipped && path.is_dir() && !path.is_symlink()
-            });
-            waiting.extend(entries.map(|path| (path, depth + 1)));
-        }
-        for (folder, text) in &manifests {
-            let text: String = text.split(' ').collect();
-            let is_macro = text.contains("proc-macro=true") || text.contains("proc_macro=true");
-            if !is_macro && !text.contains("build-dependencies") && !text.contains("build=\"") {
-                continue;
-            }
-            if is_macro {
-                self.reach.folders.insert(folder.clone(), true);
-            }
-            for value in text.split("path=\"").chain(text.split("build=\"")).skip(1) {
-                let path = path::resolve(folder, value.split('"').next().unwrap_or_default());
-                // `path = "src/lib.rs"` of the package itself.
-                if path.is_dir() || text.contains("build=\"") {
-                    self.reach.folders.insert(path, true);
-                }
-            }
-        }
-    }
-
-    /// Adds what the build of Zig imports.
-    fn zig_build(&mut self) {
-        let mut waiting: Vec<PathBuf> = self
-            .above()
-            .iter()
-            .map(|folder| folder.join("build.zig"))
-            .collect();
-        while let Some(file) = waiting.pop() {
-            let Ok(text) = regular_file::read_text(&file, TEXT) else {
-                continue;
-            };
-            if !self.reach.files.insert(file.clone()) {
-                continue;
-            }
-            let folder = file.parent().unwrap_or(self.project);
-            let imports = text.split("@import(\"").skip(1);
-            let imports = imports.filter_map(|rest| rest.split('"').next());
-            waiting.extend(
-                imports
-                    .filter(|name| name.rsplit('.').next() == Some("zig"))
-                    .map(|name| path::resolve(folder, name)),
-            );
         }
     }
 
@@ -508,12 +417,13 @@ impl Search<'_> {
         let name = name.trim_start_matches("file://");
         let is_path = name.starts_with(['.', '/']);
         let mut is_there = false;
-        if is_path || name.contains('.') && name.contains('/') {
-            let mut stem = path::resolve(&self.cwd, name);
+        let mut stem = path::resolve(&self.cwd, name);
+        if is_path || name.contains('/') && (name.contains('.') || stem.is_file()) {
             if name.ends_with('.') {
                 stem = real_path::resolve(&stem).real;
             }
-            let is_own = stem.starts_with(self.project);
+            // Settings above the project name code there.
+            let is_own = stem.starts_with(self.project) || stem.starts_with(&self.cwd);
             for file in found(&stem).into_iter().filter(|_| is_own) {
                 let real = real_path::resolve(&file).real;
                 self.reach.files.insert(file);

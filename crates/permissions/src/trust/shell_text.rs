@@ -19,6 +19,8 @@ const OWN_NAMES: [&str; 9] = [
 ];
 /// Rounds in which values are replaced by values.
 const ROUNDS: usize = 6;
+/// Functions of a text that are read.
+const FUNCTIONS: usize = 50;
 
 /// The beginnings of the names of variables that only say where something is. What `PATH` finds in the project is looked up there.
 #[rustfmt::skip]
@@ -199,7 +201,7 @@ fn is_plain(text: &str) -> bool {
     text.chars().all(is_part)
 }
 
-fn unquoted(text: &str) -> &str {
+pub(super) fn unquoted(text: &str) -> &str {
     for quote in ['"', '\''] {
         let inner = text
             .strip_prefix(quote)
@@ -240,6 +242,119 @@ fn replaced(text: &str, name: &str, value: &str) -> String {
     found
 }
 
+/// The text with the bodies of functions that run their arguments, such as `run() { "$@"; }`, in the place of each call.
+pub(super) fn with_calls(text: &str) -> String {
+    let mut text = text.to_owned();
+    let (mut from, mut rounds) = (0, 0);
+    while let Some(at) = text[from..].find("()").map(|at| at + from) {
+        from = at + 2;
+        rounds += 1;
+        if rounds > FUNCTIONS {
+            break;
+        }
+        if let Some((start, next)) = with_function(&text, at) {
+            (text, from) = (next, start);
+        }
+    }
+    text
+}
+
+/// The text without the function whose name ends at `at`, with its body in the place of each call; and where it was.
+fn with_function(text: &str, at: usize) -> Option<(usize, String)> {
+    let mut before = text[..at].trim_end().char_indices();
+    let name_start = before.rfind(|(_, char)| !is_of_name(*char));
+    let name_start = name_start.map_or(0, |(place, char)| place + char.len_utf8());
+    let name = text[name_start..at].trim_end();
+    let body = text[at + 2..].trim_start().strip_prefix('{')?;
+    let body_start = text.len() - body.len();
+    let body = &body[..end_of(body, '{', '}')?];
+    // Other commands could call it by its name.
+    let calls_by_name = ["trap ", "eval ", "xargs ", "export -f", "declare -f"];
+    if name.is_empty()
+        || !body.contains("\"$@\"")
+        || words(body, name).next().is_some()
+        || calls_by_name.iter().any(|word| text.contains(*word))
+    {
+        return None;
+    }
+    let start = text[..name_start].trim_end_matches("function ").len();
+    let rest = &text[body_start + body.len() + 1..];
+    let shifts = words(body, "shift").count();
+    let (mut found, mut done) = (text[..start].to_owned(), 0);
+    for place in words(rest, name) {
+        let before = rest[..place].trim_end_matches([' ', '\t']);
+        let starts = ["then", "do", "else", "if", "!"];
+        let is_start = before.is_empty()
+            || before.ends_with(['\n', ';', '&', '|', '(', '{'])
+            || starts.iter().any(|word| before.ends_with(*word));
+        if !is_start || place < done {
+            continue;
+        }
+        let call = &rest[place + name.len()..];
+        let arguments = &call[..unquoted_end(call, &['\n', ';', '&', '|', ')'])];
+        let mut given = arguments.trim();
+        for _ in 0..shifts {
+            given = given[unquoted_end(given, &[' ', '\t'])..].trim_start();
+        }
+        found.push_str(&rest[done..place]);
+        found.extend(["{ ", &body.trim().replace("\"$@\"", given), "\n}"]);
+        done = place + name.len() + arguments.len();
+    }
+    found.push_str(&rest[done..]);
+    Some((start, found))
+}
+
+/// The places of a word in the text.
+fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> {
+    text.match_indices(word).filter_map(move |(at, _)| {
+        let is_part = |char: char| is_of_name(char) || "-./$".contains(char);
+        let is_word =
+            !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part);
+        is_word.then_some(at)
+    })
+}
+
+/// The length of the text up to one of the characters outside of quotes.
+fn unquoted_end(text: &str, ends: &[char]) -> usize {
+    let mut quote = None;
+    let end = text.find(|char| match quote {
+        Some(mark) => {
+            quote = Some(mark).filter(|_| mark != char);
+            false
+        }
+        None if ends.contains(&char) => true,
+        None => {
+            quote = Some(char).filter(|char| "'\"".contains(*char));
+            false
+        }
+    });
+    end.unwrap_or(text.len())
+}
+
+/// The text with a line of its own for the command in `< <(…)`, and without arithmetic.
+fn without_substitutions(text: &str) -> String {
+    let mut text = text.to_owned();
+    for (start, close) in [("< <(", ")"), ("((", "))")] {
+        let mut from = 0;
+        while let Some(at) = text[from..].find(start).map(|at| at + from) {
+            from = at + 1;
+            let inner = &text[at + start.len()..];
+            let Some(end) = end_of(inner, '(', ')') else {
+                break;
+            };
+            let after = at + start.len() + end + close.len();
+            let inner = inner[..end].to_owned();
+            let is_whole = text.get(..after).is_some_and(|text| text.ends_with(close));
+            if start == "< <(" {
+                text.replace_range(at..after, &format!("\n{inner}\n"));
+            } else if is_whole && !text[..at].ends_with('$') && !inner.contains(['`', '(']) {
+                text.replace_range(at..after, ":");
+            }
+        }
+    }
+    text
+}
+
 /// The place of the bracket that closes the one that is open at the start.
 pub(super) fn end_of(text: &str, open: char, close: char) -> Option<usize> {
     let mut depth = 1;
@@ -271,6 +386,7 @@ fn without_patterns(text: &str) -> String {
 /// The text of a shell without what the grammar does not read and which runs nothing: `case`, functions, and changes of the
 /// value of a variable.
 pub(super) fn plain(text: &str) -> String {
+    let text = &without_substitutions(text);
     let mut found = String::new();
     // Whether each open `case` expects a pattern.
     let mut cases: Vec<bool> = Vec::new();
@@ -327,8 +443,7 @@ pub(super) fn plain(text: &str) -> String {
     let mut parts = found.split("${");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
-        let name: String = part.chars().take_while(|char| is_name(*char)).collect();
+        let name: String = part.chars().take_while(|char| is_of_name(*char)).collect();
         match part[name.len()..].split_once('}') {
             Some((change, rest)) if !name.is_empty() && !change.contains(['`', '(']) => {
                 text.extend(["${", &name, "}", rest]);
@@ -392,8 +507,14 @@ pub(super) fn document(text: &str) -> Option<String> {
     let (_, rest) = text
         .split_once("<<")
         .filter(|(_, rest)| !rest.contains("<<"))?;
-    let quote = rest.chars().next().filter(|char| "'\"".contains(*char))?;
-    let (mark, rest) = rest[1..].split_once(quote)?;
+    let quote = rest.chars().next().filter(|char| "'\"".contains(*char));
+    let (mark, rest) = match quote {
+        Some(quote) => rest[1..].split_once(quote)?,
+        None => rest.split_at(rest.find(|char| !is_of_name(char))?),
+    };
+    if mark.is_empty() || quote.is_none() && rest.contains(['$', '`', '\\']) {
+        return None;
+    }
     let (first, body) = rest.split_once('\n')?;
     let (body, after) = format!("{body}\n")
         .split_once(&format!("{mark}\n"))
@@ -409,7 +530,7 @@ pub fn selects_code(assignment: &str) -> bool {
     #[rustfmt::skip]
     let starts = [
         "LD_", "DYLD_", "PYTHON", "NODE_", "NPM_", "npm_", "PERL", "RUBY", "BASH_", "GIT_", "CARGO_", "RUST", "JAVA", "LUA_", "GEM_",
-        "BUNDLE_",
+        "BUNDLE_", "MAKE", "GO", "UV_", "PIP_", "PHP", "DENO_", "BUN_", "MISE_",
     ];
     #[rustfmt::skip]
     let ends = ["PATH", "OPTIONS", "OPTS", "PRELOAD", "EDITOR", "PAGER", "SHELL", "_HOME", "_WRAPPER"];
@@ -419,6 +540,10 @@ pub fn selects_code(assignment: &str) -> bool {
         "RUST_BACKTRACE",
         "PYTHONUNBUFFERED",
         "PYTHONDONTWRITEBYTECODE",
+        "GOOS",
+        "GOARCH",
+        "UV_OFFLINE",
+        "UV_FROZEN",
     ];
     !plain.contains(&name)
         && (matches!(name, "ENV" | "IFS" | "HOME")

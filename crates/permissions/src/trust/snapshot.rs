@@ -373,7 +373,7 @@ impl<'w, 's> Walk<'w, 's> {
             let (name, path) = (entry.file_name(), entry.path());
             let is_one = |names: &[&str]| names.iter().any(|known| name == *known);
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let is_note = has_notes && !is_folder && !is_script(&path, !is_cache);
+            let is_note = has_notes && !is_folder && !is_script(&path, is_cache);
             let is_skipped = name == ".git"
                 || !is_folder && is_one(&NOTE_FILES)
                 || is_folder && has_packages && is_one(&PREPARED)
@@ -386,15 +386,17 @@ impl<'w, 's> Walk<'w, 's> {
     }
 }
 
-/// Whether a file among notes could be a script.
-fn is_script(path: &Path, executables: bool) -> bool {
+/// Whether a file among notes could be a script. In the cache of a compiler, compiled programs are none.
+fn is_script(path: &Path, is_cache: bool) -> bool {
     let end = path.extension().and_then(|end| end.to_str());
     let is_executable = || {
         path.symlink_metadata()
-            .is_ok_and(|data| data.mode() & 0o111 != 0)
+            .is_ok_and(|data| data.is_file() && data.mode() & 0o111 != 0)
     };
+    let is_compiled =
+        || is_cache && regular_file::head(path, 4).is_ok_and(|(start, _)| start == b"\x7fELF");
     end.is_some_and(|end| SCRIPTS.split(' ').any(|known| known == end))
-        || executables && is_executable()
+        || is_executable() && !is_compiled()
 }
 
 fn failed(path: &Path, error: &io::Error) -> String {

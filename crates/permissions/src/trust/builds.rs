@@ -1,0 +1,268 @@
+//! The code that builds run while language servers and cargo read a project: settings of cargo, build scripts, macros of Rust.
+
+use std::path::{Path, PathBuf};
+
+use osier_base::{path, regular_file};
+use toml::{Table, Value};
+
+use super::known_programs::is_runner;
+use super::reach::{FOLDERS, Search, TEXT};
+use super::runners::folders_below;
+use crate::programs::{is_shell, name_of};
+use crate::shell::Word;
+
+/// Sections of a manifest with packages that a build script or a macro needs, and those that a build script needs.
+const DEPENDENCIES: [&str; 3] = ["dependencies", "build-dependencies", "build_dependencies"];
+
+/// A package of Rust.
+struct Package {
+    folder: PathBuf,
+    manifest: Table,
+}
+
+impl Package {
+    fn name(&self) -> Option<&str> {
+        self.manifest.get("package")?.get("name")?.as_str()
+    }
+
+    fn is_macro(&self) -> bool {
+        let library = self.manifest.get("lib");
+        let is_set = |name: &str| library.and_then(|all| all.get(name)?.as_bool()) == Some(true);
+        let kinds = library.and_then(|all| all.get("crate-type")?.as_array());
+        let is_kind = |kind: &Value| kind.as_str() == Some("proc-macro");
+        is_set("proc-macro")
+            || is_set("proc_macro")
+            || kinds.is_some_and(|all| all.iter().any(is_kind))
+    }
+
+    fn build_script(&self) -> Option<PathBuf> {
+        let given = self
+            .manifest
+            .get("package")
+            .and_then(|package| package.get("build"));
+        let file = self
+            .folder
+            .join(given.map_or(Some("build.rs"), Value::as_str)?);
+        file.is_file().then_some(file)
+    }
+
+    /// The dependencies in these sections.
+    fn dependencies<'p>(
+        &'p self,
+        sections: &'p [&str],
+    ) -> impl Iterator<Item = (&'p String, &'p Value)> {
+        let targets = self.manifest.get("target").and_then(Value::as_table);
+        let targets = targets
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, all)| all.as_table());
+        let tables = [&self.manifest].into_iter().chain(targets);
+        let all = tables.flat_map(move |table| {
+            sections
+                .iter()
+                .filter_map(move |name| table.get(*name)?.as_table())
+        });
+        all.flatten()
+    }
+
+    /// The paths that it says for dependencies of others.
+    fn replaced(&self) -> impl Iterator<Item = (&String, &Value)> {
+        let of = |name: &str| self.manifest.get(name).and_then(Value::as_table);
+        let workspace = of("workspace").and_then(|all| all.get("dependencies")?.as_table());
+        let patches = of("patch")
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, all)| all.as_table());
+        let all = workspace.into_iter().chain(patches).chain(of("replace"));
+        all.flatten()
+    }
+}
+
+impl Search<'_> {
+    /// Adds the settings of cargo, for commands that do not run the project.
+    pub(super) fn cargo(&mut self, arguments: &[Word]) {
+        let mut words = arguments.iter().map(|word| word.text.as_str());
+        let command = words.find(|word| !word.starts_with(['-', '+']));
+        if command.is_some_and(|command| ["build", "test", "run", "check"].contains(&command)) {
+            return;
+        }
+        self.selectors();
+        for folder in self.above() {
+            for file in ["config.toml", "config"].map(|name| folder.join(".cargo").join(name)) {
+                let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                self.reach.all |= text.lines().any(|line| self.is_of_cargo(line));
+                self.reach.files.insert(file);
+            }
+        }
+    }
+
+    /// Whether the line of the settings names a program of the project, or replaces a command.
+    fn is_of_cargo(&self, line: &str) -> bool {
+        let Some((key, value)) = line.split_once('=') else {
+            return false;
+        };
+        let key = key.trim();
+        let value = value.trim().trim_start_matches(['[', ' ', '"', '\'']);
+        let is_outside = value.starts_with('/') && !Path::new(value).starts_with(self.project);
+        let programs = [
+            "wrapper",
+            "rustc",
+            "rustdoc",
+            "runner",
+            "linker",
+            "credential",
+        ];
+        let is_program = programs.iter().any(|word| key.contains(word));
+        key.ends_with("fmt") || is_program && value.contains('/') && !is_outside
+    }
+
+    /// Adds the packages of Rust whose code runs while others are compiled, with all that they depend on.
+    pub(super) fn macros(&mut self) -> Result<(), String> {
+        let packages = self.rust_packages();
+        let mut waiting = Vec::new();
+        for package in &packages {
+            if package.is_macro() {
+                waiting.push(package.folder.clone());
+            }
+            if let Some(script) = package.build_script() {
+                waiting.extend(folders_of(package, &DEPENDENCIES[1..], &packages));
+                self.build_script(&script, &package.folder)?;
+            }
+        }
+        while let Some(folder) = waiting.pop() {
+            if self.reach.folders.insert(folder.clone(), true).is_some() {
+                continue;
+            }
+            let own = packages.iter().filter(|package| package.folder == folder);
+            let needed = own.flat_map(|package| folders_of(package, &DEPENDENCIES, &packages));
+            waiting.extend(needed);
+        }
+        Ok(())
+    }
+
+    /// The packages in the project. All code, if a manifest cannot be read.
+    fn rust_packages(&mut self) -> Vec<Package> {
+        let mut waiting = vec![(self.project.to_owned(), 0)];
+        let mut found = Vec::new();
+        while let Some((folder, depth)) = waiting.pop() {
+            let text = regular_file::read_text(&folder.join("Cargo.toml"), TEXT);
+            match text.map(|text| text.parse()) {
+                Ok(Ok(manifest)) => found.push(Package {
+                    folder: folder.clone(),
+                    manifest,
+                }),
+                Ok(Err(_)) => self.all(),
+                Err(_) => {}
+            }
+            waiting.extend(folders_below(&folder, depth, FOLDERS));
+        }
+        found
+    }
+
+    /// Adds a build script of the package, with its modules, the texts that it includes and the programs that it names.
+    fn build_script(&mut self, file: &Path, package: &Path) -> Result<(), String> {
+        if !self.tasks.insert((file.to_owned(), "build".to_owned())) {
+            return Ok(());
+        }
+        self.reach.files.insert(file.to_owned());
+        let text = regular_file::read_text(file, TEXT).unwrap_or_default();
+        let folder = file.parent().unwrap_or(package);
+        if text.contains("concat!") && text.contains("include!") {
+            self.reach.folders.insert(package.to_owned(), true);
+        }
+        let stem = file.file_stem().unwrap_or_default();
+        for module in text
+            .split("mod ")
+            .skip(1)
+            .filter_map(|rest| rest.split([';', '{']).next())
+        {
+            let folders = [folder.to_owned(), folder.join(stem)];
+            for module in folders.map(|folder| folder.join(module.trim())) {
+                if module.is_dir() {
+                    self.reach.folders.insert(module.clone(), true);
+                }
+                for file in [module.with_extension("rs"), module.join("mod.rs")] {
+                    if file.is_file() {
+                        self.build_script(&file, package)?;
+                    }
+                }
+            }
+        }
+        let runs = text.contains("Command");
+        for name in text
+            .split('"')
+            .skip(1)
+            .step_by(2)
+            .filter(|name| !name.is_empty())
+        {
+            for file in [folder, package].map(|folder| path::resolve(folder, name)) {
+                let is_own = file.starts_with(self.project) && file.is_file();
+                if is_own && file.extension().is_some_and(|end| end == "rs") {
+                    self.build_script(&file, package)?;
+                } else if is_own && runs {
+                    self.program(&file)?;
+                    self.script(&file, "")?;
+                }
+            }
+            let name = name_of(name);
+            self.reach.all |= runs && (is_shell(name) || is_runner(name));
+        }
+        Ok(())
+    }
+
+    /// Adds what the build of Zig imports.
+    pub(super) fn zig_build(&mut self) {
+        let mut waiting: Vec<PathBuf> = self
+            .above()
+            .iter()
+            .map(|folder| folder.join("build.zig"))
+            .collect();
+        while let Some(file) = waiting.pop() {
+            let Ok(text) = regular_file::read_text(&file, TEXT) else {
+                continue;
+            };
+            if !self.tasks.insert((file.clone(), "build".to_owned())) {
+                continue;
+            }
+            self.reach.files.insert(file.clone());
+            let folder = file.parent().unwrap_or(self.project);
+            let imports = text.split("@import(\"").skip(1);
+            let imports = imports.filter_map(|rest| rest.split('"').next());
+            waiting.extend(
+                imports
+                    .filter(|name| name.rsplit('.').next() == Some("zig"))
+                    .map(|name| path::resolve(folder, name)),
+            );
+        }
+    }
+}
+
+/// The folders of the dependencies in these sections that are packages of the user: by their paths, or by the names of packages here.
+fn folders_of(package: &Package, sections: &[&str], all: &[Package]) -> Vec<PathBuf> {
+    let path_in = |folder: &Path, dependency: &Value| {
+        let path = dependency.get("path").and_then(Value::as_str);
+        path.map(|path| path::resolve(folder, path))
+    };
+    let mut found = Vec::new();
+    for (key, dependency) in package.dependencies(sections) {
+        found.extend(path_in(&package.folder, dependency));
+        let mut names = vec![key.as_str()];
+        names.extend(dependency.get("package").and_then(Value::as_str));
+        for other in all {
+            for (_, elsewhere) in other
+                .replaced()
+                .filter(|(name, _)| names.contains(&name.as_str()))
+            {
+                found.extend(path_in(&other.folder, elsewhere));
+            }
+        }
+        let renamed = all.iter().flat_map(Package::replaced);
+        let renamed = renamed.filter(|(name, _)| *name == key);
+        names.extend(renamed.filter_map(|(_, other)| other.get("package")?.as_str()));
+        let own = all
+            .iter()
+            .filter(|other| other.name().is_some_and(|name| names.contains(&name)));
+        found.extend(own.map(|other| other.folder.clone()));
+    }
+    found
+}

@@ -1,0 +1,83 @@
+//! Files and variables that select the program which runs under a name.
+
+use std::path::Path;
+
+use osier_base::{path, regular_file};
+
+use super::reach::{Search, TEXT, installed_elsewhere, is_program};
+use crate::shell;
+
+/// The beginnings of the names of files that select the program which runs under a name.
+#[rustfmt::skip]
+const SELECTORS: [&str; 10] = [
+    ".tool-versions", ".mise", "mise", "rust-toolchain", ".python-version", ".ruby-version", ".node-version", ".nvmrc", ".prototools",
+    ".rtx",
+];
+/// The same in folders.
+const NESTED_SELECTORS: [&str; 4] = [
+    ".config/mise.toml",
+    ".config/mise/config.toml",
+    ".mise/config.toml",
+    "mise/config.toml",
+];
+/// The beginnings of the names of these files, and words with which they name a program or other code in a folder.
+#[rustfmt::skip]
+const SELECTING: [(&str, &str); 7] = [
+    ("rust-toolchain", "path"), (".python-version", "/"), ("", "path:"), ("", "file:"), ("", "_.source"), ("", "exec("), ("", "[hooks"),
+];
+
+impl Search<'_> {
+    /// Whether the value of the assignment is a program of the project, such as `CC=tools/cc`.
+    pub(super) fn names_program(&self, assignment: &str) -> bool {
+        let values = assignment.split_once('=').map(|(_, value)| value);
+        let mut values = values
+            .into_iter()
+            .flat_map(|value| value.split([' ', ',', ':', '=']));
+        values.any(|value| {
+            let file = path::resolve(&self.cwd, value);
+            value.contains('/') && file.starts_with(self.project) && is_program(&file)
+        })
+    }
+
+    /// Whether the assignment only adds programs from outside of the project to the search path.
+    pub(super) fn adds_programs(&self, assignment: &str) -> bool {
+        let is_outside = |folder: &str| {
+            let is_known = !folder.contains([shell::HOLE, shell::GLOB]);
+            folder.chars().eq([shell::HOLE])
+                || is_known
+                    && folder.starts_with(['/', '~'])
+                    && !Path::new(folder).starts_with(self.project)
+        };
+        let value = assignment.strip_prefix("PATH=");
+        value.is_some_and(|value| value.split(':').all(is_outside))
+    }
+
+    /// Adds the files that select the version of a program which a shim starts.
+    pub(super) fn shims(&mut self, name: &str) {
+        let is_shim = |path: &Path| path.components().any(|part| part.as_os_str() == "shims");
+        if installed_elsewhere(name).is_some_and(|path| is_shim(&path)) {
+            self.selectors();
+        }
+    }
+
+    /// Adds the files that select a program.
+    pub(super) fn selectors(&mut self) {
+        let is_one = |name: &str| SELECTORS.iter().any(|start| name.starts_with(start));
+        for folder in self.above() {
+            for entry in folder.read_dir().into_iter().flatten().flatten() {
+                let (name, file) = (entry.file_name(), entry.path());
+                let name = name.to_string_lossy();
+                if is_one(&name) && file.is_file() {
+                    // A program in a folder of the project, or code that runs before each program.
+                    let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                    self.reach.all |= SELECTING
+                        .iter()
+                        .any(|(start, word)| name.starts_with(start) && text.contains(word));
+                    self.reach.files.insert(file);
+                }
+            }
+            let nested = NESTED_SELECTORS.map(|name| folder.join(name));
+            self.reach.files.extend(nested);
+        }
+    }
+}
