@@ -84,15 +84,12 @@ fn unescaped(field: &[u8]) -> PathBuf {
     while let Some((first, others)) = rest.split_first() {
         let digits = others.get(..3).filter(|_| *first == b'\\');
         let text = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        match text.and_then(|text| u8::from_str_radix(text, 8).ok()) {
-            Some(byte) => {
-                path.push(byte);
-                rest = &others[3..];
-            }
-            None => {
-                path.push(*first);
-                rest = others;
-            }
+        if let Some(byte) = text.and_then(|text| u8::from_str_radix(text, 8).ok()) {
+            path.push(byte);
+            rest = &others[3..];
+        } else {
+            path.push(*first);
+            rest = others;
         }
     }
     PathBuf::from(OsString::from_vec(path))

@@ -101,7 +101,7 @@ fn answer(asked: &ReceivedRequest, turns: &[Vec<Call>], is_ours: bool) -> Vec<u8
         return plain(
             "400 Bad Request",
             "content-type: application/json\r\n",
-            &error.to_string(),
+            error.to_string(),
         );
     }
     let messages = request["messages"].as_array().cloned().unwrap_or_default();
@@ -117,8 +117,11 @@ fn answer(asked: &ReceivedRequest, turns: &[Vec<Call>], is_ours: bool) -> Vec<u8
     let calls = turns
         .get(of_model.count())
         .filter(|_| has_tools && !is_sub_agent);
-    // Claude Code takes messages with one id for one.
-    let id = format!("msg_{}", messages.len());
+    stream(messages.len(), calls.map(Vec::as_slice), is_ours)
+}
+
+/// An answer with calls, or with a text, to `count` messages.
+fn stream(count: usize, calls: Option<&[Call]>, is_ours: bool) -> Vec<u8> {
     let mut body = String::new();
     let mut event = |kind: &str, mut fields: Value| {
         fields["type"] = json!(kind);
@@ -126,47 +129,40 @@ fn answer(asked: &ReceivedRequest, turns: &[Vec<Call>], is_ours: bool) -> Vec<u8
     };
     let usage = json!({"input_tokens": 100, "output_tokens": 1, "cache_read_input_tokens": 0,
         "cache_creation_input_tokens": 0});
-    event(
-        "message_start",
-        json!({"message": {"id": id, "type": "message", "role": "assistant", "content": [], "model": MODEL,
-            "stop_reason": null, "stop_sequence": null, "usage": usage}}),
-    );
-    match calls {
-        None => {
-            event(
-                "content_block_start",
-                json!({"index": 0, "content_block": {"type": "text", "text": ""}}),
-            );
-            event(
-                "content_block_delta",
-                json!({"index": 0, "delta": {"type": "text_delta", "text": "done"}}),
-            );
-            event("content_block_stop", json!({"index": 0}));
-        }
-        Some(calls) => {
-            for (index, (ours, theirs, input)) in calls.iter().enumerate() {
-                let name = if is_ours { ours } else { theirs };
-                let id = format!("toolu_{}_{index}", messages.len());
-                event(
-                    "content_block_start",
-                    json!({"index": index, "content_block": {"type": "tool_use", "id": id, "name": name, "input": {}}}),
-                );
-                event(
-                    "content_block_delta",
-                    json!({"index": index, "delta": {"type": "input_json_delta", "partial_json": input.to_string()}}),
-                );
-                event("content_block_stop", json!({"index": index}));
-            }
-        }
-    }
-    let reason = if calls.is_some() {
-        "tool_use"
-    } else {
-        "end_turn"
+    // Claude Code takes messages with one id for one.
+    let message = json!({"id": format!("msg_{count}"), "type": "message", "role": "assistant", "content": [],
+        "model": MODEL, "stop_reason": null, "stop_sequence": null, "usage": usage});
+    event("message_start", json!({ "message": message }));
+    let text = || {
+        let block = json!({"type": "text", "text": ""});
+        vec![(block, json!({"type": "text_delta", "text": "done"}))]
     };
+    let call = |(index, (ours, theirs, input)): (usize, &Call)| {
+        let name = if is_ours { ours } else { theirs };
+        let id = format!("toolu_{count}_{index}");
+        let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
+        (
+            block,
+            json!({"type": "input_json_delta", "partial_json": input.to_string()}),
+        )
+    };
+    let blocks = calls.map_or_else(text, |calls| calls.iter().enumerate().map(call).collect());
+    for (index, (block, delta)) in blocks.into_iter().enumerate() {
+        event(
+            "content_block_start",
+            json!({"index": index, "content_block": block}),
+        );
+        event(
+            "content_block_delta",
+            json!({"index": index, "delta": delta}),
+        );
+        event("content_block_stop", json!({"index": index}));
+    }
+    let reason = calls.map_or("end_turn", |_| "tool_use");
+    let delta = json!({"stop_reason": reason, "stop_sequence": null});
     event(
         "message_delta",
-        json!({"delta": {"stop_reason": reason, "stop_sequence": null}, "usage": {"output_tokens": 20}}),
+        json!({"delta": delta, "usage": {"output_tokens": 20}}),
     );
     event("message_stop", json!({}));
     plain("200 OK", "content-type: text/event-stream\r\n", &body)

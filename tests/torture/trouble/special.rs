@@ -63,7 +63,7 @@ const MEMORY: u64 = 2_500_000;
 /// And as it is used.
 const USED: u64 = 400_000;
 /// A formatter or git may take ten seconds.
-const TIME: Duration = Duration::from_secs(60);
+const TIME: Duration = Duration::from_mins(1);
 /// Files of the short version.
 const SHORT: usize = 6;
 

@@ -11,6 +11,9 @@ pub(super) const FIELDS: &[&str] = &["type", "timeout", "if", "onFailure", "stat
 /// A field with another value than the expected one, which is described.
 pub(super) type Unfit = (&'static str, &'static str);
 
+/// Reads a hook with the value of the field that it needs; `true` for a hook of a project.
+type ReadAction = fn(&Map<String, Value>, &str, bool) -> Result<Action, Unfit>;
+
 /// A type of hooks.
 pub(super) struct Kind {
     pub name: &'static str,
@@ -18,8 +21,8 @@ pub(super) struct Kind {
     pub needs: &'static str,
     /// Its own fields.
     pub fields: &'static [&'static str],
-    /// Reads them; the arguments after the hook are the value of `needs`, and whether a project has the hook.
-    pub read: fn(&Map<String, Value>, &str, bool) -> Result<Action, Unfit>,
+    /// Reads them.
+    pub read: ReadAction,
 }
 
 /// The types of hooks; the first is that of a hook without `type`.

@@ -221,6 +221,10 @@ mod tests {
         assert_eq!(of(HookEvent::Stop, after_text), unread);
         let text = Printed::Text(after_text.to_owned());
         assert_eq!(of(HookEvent::SessionStart, after_text), text);
+    }
+
+    #[test]
+    fn pages_and_single_values_are_no_log_of_a_guard() {
         for page in [
             "<!DOCTYPE html><p>502",
             "<h1>502 Bad Gateway</h1>",

@@ -77,12 +77,11 @@ impl Place {
             let missing = path
                 .ancestors()
                 .take_while(|path| path.symlink_metadata().is_err());
-            match missing.last() {
-                Some(missing) => found.push((missing.to_owned(), None)),
-                None => {
-                    let mode = path.metadata().unwrap().permissions();
-                    found.push((path.clone(), Some((fs::read(&path).unwrap(), mode))));
-                }
+            if let Some(missing) = missing.last() {
+                found.push((missing.to_owned(), None));
+            } else {
+                let mode = path.metadata().unwrap().permissions();
+                found.push((path.clone(), Some((fs::read(&path).unwrap(), mode))));
             }
         }
         found
@@ -97,7 +96,8 @@ impl Place {
                 drop(fs::remove_file(&path));
             }
             if let Some((text, mode)) = old {
-                fs::write(&path, text).unwrap();
+                let mut file = fs::File::create(&path).unwrap();
+                file.write_all(&text).unwrap();
                 fs::set_permissions(&path, mode).unwrap();
             }
         }

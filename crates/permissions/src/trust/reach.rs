@@ -284,7 +284,7 @@ impl Search<'_> {
         let activated = activated.map(|folder| folder.join("bin").join(&head.text));
         if let Some(program) = activated.filter(|program| program.is_file()) {
             let mut words = words[set..].to_vec();
-            words[0] = Word::literal(&*program.to_string_lossy());
+            words[0] = Word::literal(&program.to_string_lossy());
             return self.run(&words, moves);
         }
         // Programs of packages come first in scripts of packages.

@@ -51,11 +51,11 @@ impl Actor {
                     None => Target::LastPrompt,
                     entry_id => Target::Before(entry_id),
                 };
-                _ = self.fork(target, keep_open, None).await;
+                self.fork(target, keep_open, None).await;
             }
             Some(TreeOp::ForkWorktree { entry_id }) => self.fork_worktree(entry_id).await,
             Some(TreeOp::Clone { keep_open }) => {
-                _ = self.fork(Target::Current, keep_open, None).await;
+                self.fork(Target::Current, keep_open, None).await;
             }
             Some(TreeOp::FanOut { models, prompt }) => self.fan_out(&models, prompt).await,
             Some(TreeOp::TakeLane { lane, force }) => self.apply_lane(lane, force).await,

@@ -2,7 +2,7 @@
 
 mod line;
 
-use crate::actions::Outbox;
+use crate::actions::{Action, Outbox};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 pub(crate) use line::ID;
@@ -40,8 +40,23 @@ impl Search {
         self.show(overlays);
     }
 
+    /// Applies an action of the search.
+    pub(crate) fn apply(
+        &mut self,
+        action: Action,
+        transcript: &mut Transcript,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
+    ) {
+        match action {
+            Action::Search(query) => self.start(query, transcript, overlays, outbox),
+            Action::StepSearch { older } => self.step(older, transcript, overlays),
+            _ => self.end(transcript, overlays, outbox),
+        }
+    }
+
     /// Searches for another text.
-    pub(crate) fn start(
+    fn start(
         &mut self,
         query: String,
         transcript: &mut Transcript,
@@ -93,12 +108,7 @@ impl Search {
     }
 
     /// Goes to the next older or newer match.
-    pub(crate) fn step(
-        &mut self,
-        older: bool,
-        transcript: &mut Transcript,
-        overlays: &mut Overlays,
-    ) {
+    fn step(&mut self, older: bool, transcript: &mut Transcript, overlays: &mut Overlays) {
         let count = |hit: usize| self.hits.get(hit).map(|(_, count)| *count);
         let (hit, nth) = self.at;
         self.at = match older {
@@ -113,12 +123,7 @@ impl Search {
     }
 
     /// Closes the line and removes the marks. The position in the conversation stays.
-    pub(crate) fn end(
-        &mut self,
-        transcript: &mut Transcript,
-        overlays: &mut Overlays,
-        outbox: &mut Outbox,
-    ) {
+    fn end(&mut self, transcript: &mut Transcript, overlays: &mut Overlays, outbox: &mut Outbox) {
         overlays.remove(ID);
         transcript.set_needle(None);
         self.request += 1;

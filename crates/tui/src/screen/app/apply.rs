@@ -93,14 +93,10 @@ impl App {
                 terminals::open_new(self.footer.terminals, overlays, outbox);
             }
             Action::ShowServer(name) => self.servers.open_menu(&name, overlays, outbox),
-            Action::Search(query) => {
+            action @ (Action::Search(_) | Action::StepSearch { .. } | Action::EndSearch) => {
                 self.search
-                    .start(query, &mut self.transcript, overlays, outbox);
+                    .apply(action, &mut self.transcript, overlays, outbox);
             }
-            Action::StepSearch { older } => {
-                self.search.step(older, &mut self.transcript, overlays);
-            }
-            Action::EndSearch => self.search.end(&mut self.transcript, overlays, outbox),
             Action::ToggleTool(name) => self.tools.toggle(&name, overlays, outbox),
             Action::EditSetting(name) => self.settings_editor.edit(name, overlays, outbox),
             Action::AddRule(effect) => permissions::add_rule(effect, overlays),

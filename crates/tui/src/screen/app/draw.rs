@@ -109,6 +109,17 @@ impl App {
         }
     }
 
+    /// Paints the keys that can follow those that were pressed.
+    fn draw_next_keys(&self, areas: Areas, linear: bool, surface: &mut Surface<'_>) {
+        if !self.pending_keys.is_empty() {
+            let next = self
+                .keymap
+                .hints_after(&self.contexts(), &self.pending_keys);
+            let next = hints::after_prefix(&next, self.plugins.keys());
+            hints::draw("", next, above_status(areas), linear, surface);
+        }
+    }
+
     /// Paints the main screen and the overlays; `covered` is the first row that something else will cover. Returns where
     /// the cursor belongs.
     fn draw_all(
@@ -186,13 +197,7 @@ impl App {
         if let Some(area) = completion {
             self.prompt.draw_completion(area, linear, &mut surface);
         }
-        if !self.pending_keys.is_empty() {
-            let next = self
-                .keymap
-                .hints_after(&self.contexts(), &self.pending_keys);
-            let next = hints::after_prefix(&next, self.plugins.keys());
-            hints::draw("", next, above_status(areas), linear, &mut surface);
-        }
+        self.draw_next_keys(areas, linear, &mut surface);
         if self.overlays.is_empty() {
             self.main_cursor(buffer, areas, cursor)
         } else {
@@ -316,7 +321,7 @@ impl App {
         self.overlays.request_highlight(&mut self.highlighter);
         let rows = self.activity.toast.rows(now, screen.width);
         let shows_status = is_search || Questions::is_in_front(&self.overlays);
-        if !rows.is_empty() && !(shows_status && !self.settings.screen_reader) {
+        if !rows.is_empty() && (!shows_status || self.settings.screen_reader) {
             let height = u16::try_from(rows.len()).unwrap_or(1).min(screen.height);
             let line = self.notice_area(screen, height);
             let mut surface = Surface {

@@ -484,9 +484,10 @@ fn an_unknown_command_is_named_while_it_is_typed() {
 #[test]
 fn a_plan_has_the_rows_that_the_conversation_does_not_need() {
     let now = Instant::now();
-    let plan: String = (1..=9)
+    let steps: Vec<String> = (1..=9)
         .map(|step| format!("{step}. step {step}\n"))
         .collect();
+    let plan = steps.concat();
     for ((width, height), left) in [((60, 20), 3), ((80, 24), 7), ((100, 30), 13)] {
         let mut app = app();
         for number in 0..30 {

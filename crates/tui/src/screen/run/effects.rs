@@ -32,10 +32,11 @@ impl Screen {
                 }
             }
             Finished::Attached(Ok(file)) => app.attach(*file, now),
-            Finished::Attached(Err(error)) => app.act(Toast::error(error), now),
+            Finished::Attached(Err(error)) | Finished::Doctor(Err(error)) => {
+                app.act(Toast::error(error), now);
+            }
             Finished::ClipboardText(text) => app.insert_paste(&text),
             Finished::Doctor(Ok(report)) => app.transcript.notice(Severity::Info, &report),
-            Finished::Doctor(Err(error)) => app.act(Toast::error(error), now),
             Finished::Opened(true) => app.act(Toast::info("opened in the browser"), now),
             Finished::Opened(false) => {
                 let text = "cannot open a browser: copy the address";
