@@ -527,6 +527,7 @@ const OTHER_MEANINGS: &[(&str, &str, &str)] = &[
         "its constant: sessions read the list",
     ),
     ("crates/rpc/src/", "bash", "a command of RPC"),
+    ("crates/sandbox/src/denied.rs", "ls", "a program"),
     (
         "crates/session/src/files/formatting/table.rs",
         "bash",

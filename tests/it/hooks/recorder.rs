@@ -19,7 +19,7 @@ const RECORDED: [&str; 16] = [
 /// A call of the session: osier's tool, Claude Code's tool, and the input.
 type Call = (&'static str, &'static str, Value);
 
-/// What Claude Code has and osier does not, as `EVENT TOOL: KEY`.
+/// Keys of Claude Code that osier does not have: those of an event, or of all events about a tool.
 const LACKS: &[(&str, &str)] = &[
     ("Edit", ".tool_input.replace_all"),
     ("Agent", ".tool_response.agentId"),

@@ -14,7 +14,7 @@ use tempfile::{NamedTempFile, TempPath};
 
 use super::config::Handler;
 
-/// What `CLAUDE_ENV_FILE` says.
+/// The variables of `CLAUDE_ENV_FILE`, and its problems.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Left {
     /// The variables that are set or changed.

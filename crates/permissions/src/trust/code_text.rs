@@ -245,7 +245,7 @@ impl Commands<'_> {
         (!found.is_empty()).then_some(found)
     }
 
-    /// What loops go through that set the name: `for end, name in all.items()`, `for (const name of all)`.
+    /// The values of loops that set the name: `for end, name in all.items()`, `for (const name of all)`.
     fn loops(&self, name: &str) -> Vec<&str> {
         let lines = self
             .text

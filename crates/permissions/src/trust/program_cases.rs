@@ -278,7 +278,7 @@ const CASES: &[Case] = &[
     ("perl -ne 'system(\"tools/c\")' x", &[], "tools/c"),
     ("perl -pi -e 's/x/y/' *", &[], "tools/c"),
     ("docker compose up", &[], "compose.yaml"),
-    // What builds run, also those of other members of a workspace.
+    // Builds, also those of other members of a workspace.
     ("uv run ruff format src", &[("packages/b/pyproject.toml", "[project]\nname = 'b'\n")], "packages/b/pyproject.toml"),
     ("uv run ruff format src", &[], "packages/new/pyproject.toml"),
     ("uv run ruff format src", &[], "packages/new/setup.cfg"),

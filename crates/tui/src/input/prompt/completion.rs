@@ -63,7 +63,7 @@ pub(super) struct Completer {
     /// Slash commands of skills, templates and plugins.
     pub(super) commands: Vec<AddedCommand>,
     pub(super) offer: Option<Offer>,
-    /// What is wrong with the slash command at the cursor, if no command has its name.
+    /// The error of the slash command at the cursor, if no command has its name.
     pub(super) unknown: Option<String>,
     /// The directory that relative paths are completed from.
     pub(super) folder: PathBuf,

@@ -67,7 +67,7 @@ impl App {
             let division = self.divide(screen, now);
             keys = self
                 .shows_keys
-                .then(|| (page_of_keys(self), self.above_keys(screen, division)));
+                .then(|| (page_of_keys(self), above_keys(self, screen, division)));
             let first_key = keys.as_ref().map(|(keys, above)| {
                 let rows = hints::height(keys.len(), *above, linear);
                 above.bottom().saturating_sub(rows)
@@ -93,31 +93,6 @@ impl App {
         }
         surface.paint_ground();
         cursor
-    }
-
-    /// The rows in which a page of keys has its place: above the answers of a question, and above the line of keys of a
-    /// view.
-    fn above_keys(&self, screen: Rect, division: Division) -> Rect {
-        let bottom = if division.is_asking {
-            division.areas.questions.y
-        } else {
-            screen.bottom().saturating_sub(self.overlays.foot())
-        };
-        Rect {
-            height: bottom.saturating_sub(screen.y),
-            ..screen
-        }
-    }
-
-    /// Paints the keys that can follow those that were pressed.
-    fn draw_next_keys(&self, areas: Areas, linear: bool, surface: &mut Surface<'_>) {
-        if !self.pending_keys.is_empty() {
-            let next = self
-                .keymap
-                .hints_after(&self.contexts(), &self.pending_keys);
-            let next = hints::after_prefix(&next, self.plugins.keys());
-            hints::draw("", next, above_status(areas), linear, surface);
-        }
     }
 
     /// Paints the main screen and the overlays; `covered` is the first row that something else will cover. Returns where
@@ -197,7 +172,7 @@ impl App {
         if let Some(area) = completion {
             self.prompt.draw_completion(area, linear, &mut surface);
         }
-        self.draw_next_keys(areas, linear, &mut surface);
+        draw_next_keys(self, areas, linear, &mut surface);
         if self.overlays.is_empty() {
             self.main_cursor(buffer, areas, cursor)
         } else {
@@ -212,41 +187,13 @@ impl App {
     /// The areas of the screen, and whether the dialog of a question has the place of the editor.
     fn divide(&mut self, whole: Rect, now: Instant) -> Division {
         let (screen, has_panel) = self.side_panel.divide(whole, !self.settings.screen_reader);
-        let (areas, is_asking) = self.divide_beside_panel(screen, now);
+        let (areas, is_asking) = divide_beside_panel(self, screen, now);
         Division {
             screen,
             has_panel,
             areas,
             is_asking,
         }
-    }
-
-    fn divide_beside_panel(&mut self, screen: Rect, now: Instant) -> (Areas, bool) {
-        let status = self.transcript.status(&self.keymap, screen.width);
-        let (transcript, overlays) = (&mut self.transcript, &mut self.overlays);
-        let is_linear = self.settings.screen_reader;
-        let rows = (!is_linear)
-            .then(|| self.questions.lay_out(screen, transcript, status, overlays))
-            .flatten();
-        if let Some(rows) = rows {
-            let notice = self.activity.toast.rows(now, screen.width).len();
-            let notice = u16::try_from(notice).unwrap_or_default();
-            let areas = layout::divide_for_question(screen, rows, notice);
-            return (areas, true);
-        }
-        let limit = layout::editor_limit(screen.height);
-        let editor = self.prompt.height(screen.width, limit);
-        let (queue, questions) = (self.prompt.queue_height(), self.questions.height());
-        let has_text = !self.activity.is_idle() && !self.prompt.editor.is_empty();
-        let keys = has_text.then(|| self.keymap.keys_for("global", Command::FollowUp));
-        self.activity.queue_key = keys.and_then(|keys| keys.into_iter().next());
-        let wanted = Wanted {
-            status: self.activity.height(now, screen.width, questions > 0),
-            queue,
-            questions,
-            editor,
-        };
-        (layout::divide(screen, wanted), false)
     }
 
     /// Paints the status line, what waits, and the editor; returns where its cursor is. After the conversation, which
@@ -323,7 +270,7 @@ impl App {
         let shows_status = is_search || Questions::is_in_front(&self.overlays);
         if !rows.is_empty() && (!shows_status || self.settings.screen_reader) {
             let height = u16::try_from(rows.len()).unwrap_or(1).min(screen.height);
-            let line = self.notice_area(screen, height);
+            let line = notice_area(self, screen, height);
             let mut surface = Surface {
                 buffer,
                 links,
@@ -332,23 +279,6 @@ impl App {
             surface.paint(&rows, line);
         }
         cursor
-    }
-
-    /// The rows of a notice while a list or a view covers the status line: on the footer, above a list if that has one row
-    /// only, and above the line of keys of a view.
-    fn notice_area(&mut self, screen: Rect, height: u16) -> Rect {
-        const FOOTER: u16 = 1;
-        let bottom = match self.overlays.first_row_in(screen) {
-            _ if self.settings.screen_reader => screen.bottom(),
-            Some(first) if height > FOOTER => first.max(screen.y + height),
-            Some(_) => screen.bottom(),
-            None => screen.bottom().saturating_sub(self.overlays.foot()),
-        };
-        Rect {
-            y: bottom.saturating_sub(height).max(screen.y),
-            height,
-            ..screen
-        }
     }
 
     /// The cursor of the main screen: on the selected completion, on the selected block in browse mode, else in the
@@ -366,6 +296,74 @@ impl App {
             seen.filter(|_| self.prompt.editor.is_choosing())
                 .unwrap_or(typing),
         )
+    }
+}
+
+/// The rows in which a page of keys has its place: above the answers of a question, and above the line of keys of a
+/// view.
+fn above_keys(app: &App, screen: Rect, division: Division) -> Rect {
+    let bottom = if division.is_asking {
+        division.areas.questions.y
+    } else {
+        screen.bottom().saturating_sub(app.overlays.foot())
+    };
+    Rect {
+        height: bottom.saturating_sub(screen.y),
+        ..screen
+    }
+}
+
+/// Paints the keys that can follow those that were pressed.
+fn draw_next_keys(app: &App, areas: Areas, linear: bool, surface: &mut Surface<'_>) {
+    if !app.pending_keys.is_empty() {
+        let next = app.keymap.hints_after(&app.contexts(), &app.pending_keys);
+        let next = hints::after_prefix(&next, app.plugins.keys());
+        hints::draw("", next, above_status(areas), linear, surface);
+    }
+}
+
+fn divide_beside_panel(app: &mut App, screen: Rect, now: Instant) -> (Areas, bool) {
+    let status = app.transcript.status(&app.keymap, screen.width);
+    let (transcript, overlays) = (&mut app.transcript, &mut app.overlays);
+    let is_linear = app.settings.screen_reader;
+    let rows = (!is_linear)
+        .then(|| app.questions.lay_out(screen, transcript, status, overlays))
+        .flatten();
+    if let Some(rows) = rows {
+        let notice = app.activity.toast.rows(now, screen.width).len();
+        let notice = u16::try_from(notice).unwrap_or_default();
+        let areas = layout::divide_for_question(screen, rows, notice);
+        return (areas, true);
+    }
+    let limit = layout::editor_limit(screen.height);
+    let editor = app.prompt.height(screen.width, limit);
+    let (queue, questions) = (app.prompt.queue_height(), app.questions.height());
+    let has_text = !app.activity.is_idle() && !app.prompt.editor.is_empty();
+    let keys = has_text.then(|| app.keymap.keys_for("global", Command::FollowUp));
+    app.activity.queue_key = keys.and_then(|keys| keys.into_iter().next());
+    let wanted = Wanted {
+        status: app.activity.height(now, screen.width, questions > 0),
+        queue,
+        questions,
+        editor,
+    };
+    (layout::divide(screen, wanted), false)
+}
+
+/// The rows of a notice while a list or a view covers the status line: on the footer, above a list if that has one row
+/// only, and above the line of keys of a view.
+fn notice_area(app: &mut App, screen: Rect, height: u16) -> Rect {
+    const FOOTER: u16 = 1;
+    let bottom = match app.overlays.first_row_in(screen) {
+        _ if app.settings.screen_reader => screen.bottom(),
+        Some(first) if height > FOOTER => first.max(screen.y + height),
+        Some(_) => screen.bottom(),
+        None => screen.bottom().saturating_sub(app.overlays.foot()),
+    };
+    Rect {
+        y: bottom.saturating_sub(height).max(screen.y),
+        height,
+        ..screen
     }
 }
 
