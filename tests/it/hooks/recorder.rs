@@ -29,10 +29,19 @@ const LACKS: &[(&str, &str)] = &[
     ("Agent", ".tool_response.outputFile"),
     ("Agent", ".tool_response.resolvedModel"),
     ("PostToolBatch", ".tool_calls[].tool_input.replace_all"),
+    // A list for some tools of Claude Code, a text for the others.
+    ("PostToolBatch", ".tool_calls[].tool_response[].text"),
+    ("PostToolBatch", ".tool_calls[].tool_response[].type"),
     ("SessionStart", ".context_tokens"),
     ("SessionStart", ".estimated_cache_write_usd"),
     ("SessionStart", ".prompt_cache_likely_expired"),
     ("SessionStart", ".seconds_since_last_response"),
+    // Subagents of osier do not run in the background.
+    ("Stop", ".background_tasks[].agent_type"),
+    ("Stop", ".background_tasks[].description"),
+    ("Stop", ".background_tasks[].id"),
+    ("Stop", ".background_tasks[].status"),
+    ("Stop", ".background_tasks[].type"),
     ("SubagentStop", ".agent_transcript_path"),
     ("SubagentStop", ".background_tasks[].agent_type"),
     ("SubagentStop", ".background_tasks[].description"),
@@ -67,7 +76,7 @@ fn turns(work: &Path) -> Vec<Vec<Call>> {
         vec![(
             "bash",
             "Bash",
-            json!({"command": "echo out; exit 3", "description": "fails"}),
+            json!({"command": "touch made; exit 3", "description": "fails"}),
         )],
         vec![(
             "task",

@@ -438,6 +438,7 @@ impl AgentHooks {
         if !self.session.has(event) {
             return CompactionDecision::Proceed;
         }
+        self.session.begin_prompt_if_none();
         let trigger = trigger(plan.reason);
         let instructions = plan.instructions.as_deref().unwrap_or_default();
         let fields = json!({"trigger": trigger, "custom_instructions": instructions});

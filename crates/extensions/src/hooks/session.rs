@@ -205,6 +205,11 @@ impl SessionHooks {
         self.lock().prompt_id = Some(ids::session_id());
     }
 
+    /// The same for a command that comes before the first prompt.
+    pub(super) fn begin_prompt_if_none(&self) {
+        self.lock().prompt_id.get_or_insert_with(ids::session_id);
+    }
+
     /// Waits until the hooks of `SessionStart` have ended, so that no other event runs before. Ends on an
     /// interrupt.
     pub(super) async fn begun(&self) {

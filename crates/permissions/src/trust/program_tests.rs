@@ -677,6 +677,27 @@ fn a_link_to_another_program_is_a_change() {
 }
 
 #[test]
+fn a_program_of_the_user_loads_its_own_modules() {
+    let place = installed();
+    place.decide(true);
+    let folder = place.folder.path().join("server");
+    let program = folder.join("node_modules/server/dist/index.js");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    let text = "#!/usr/bin/env node\nimport './args.js'\nimport 'zod'\n";
+    atomic_file::write(&program, text.as_bytes()).unwrap();
+    atomic_file::write(&program.with_file_name("args.js"), b"1").unwrap();
+    let link = folder.join("node_modules/.bin/server");
+    fs::create_dir_all(link.parent().unwrap()).unwrap();
+    symlink("../server/dist/index.js", &link).unwrap();
+    for command in [
+        format!("{} stdio", link.display()),
+        format!("node {}", program.display()),
+    ] {
+        assert_eq!(place.refused(&place.own_hook(&command)), None, "{command}");
+    }
+}
+
+#[test]
 fn a_change_can_be_allowed_and_the_same_content_is_no_other_change() {
     let place = installed();
     place.decide(true);

@@ -14,6 +14,7 @@
 //!    computed name could load every file, also those that are named like data.
 
 use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -101,6 +102,18 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     search.reach.all |= starts_something && inherits(inherited, &run.cwd, project);
     search.reach.add_targets(project);
+    let outer = search.outer;
+    search.reach.retain(|path| {
+        // `.cargo/config.toml` is a setting, too.
+        let is_hidden = |part: &OsStr| part.as_encoded_bytes().starts_with(b".");
+        let parent = path.parent();
+        let settings = parent.filter(|parent| parent.file_name().is_some_and(is_hidden));
+        let is_above = |folder: &PathBuf| {
+            let holders = [parent, settings.and_then(Path::parent)];
+            holders.contains(&Some(folder)) || path.starts_with(folder.join(PACKAGES))
+        };
+        path.starts_with(project) || outer.iter().any(is_above)
+    });
     Ok(search.reach)
 }
 

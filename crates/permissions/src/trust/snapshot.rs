@@ -80,6 +80,13 @@ impl Reach {
         }
     }
 
+    /// Leaves the files and folders that count: a program outside of the project and its own modules belong to the user.
+    pub(super) fn retain(&mut self, counts: impl Fn(&Path) -> bool) {
+        self.files.retain(|file| counts(file));
+        self.folders.retain(|folder, _| counts(folder));
+        self.incomplete.retain(|folder| counts(folder));
+    }
+
     /// Visits what could be loaded of the project, in no order.
     fn visit(&self, project: &Path, see: &mut See<'_>) -> Result<(), String> {
         if self.all || self.every || !self.names.is_empty() {
