@@ -7,9 +7,16 @@ use osier_protocol::{AddedCommand, Event, Op, Prompt};
 /// The requests of a prompt that is a command, or why it cannot run. `None` for text, for commands in `added`, and for names
 /// that only a plugin can have.
 pub(super) fn typed(prompt: &Prompt, added: &[AddedCommand]) -> Option<Result<Vec<Op>, String>> {
-    let name = prompt.text.trim().strip_prefix('/')?;
-    slash::find(name.split_whitespace().next()?)?;
-    slash::requests_of(&prompt.text, SlashClient::Script, added)
+    let typed = prompt.typed.as_ref().unwrap_or(&prompt.text);
+    let name = typed.trim().strip_prefix('/')?;
+    let name = name.split_whitespace().next()?;
+    slash::find(name)?;
+    let requests = slash::requests_of(typed, SlashClient::Script, added)?;
+    if prompt.typed.is_some() && requests.is_ok() {
+        let problem = format!("`/{name}` takes no text from standard input");
+        return Some(Err(problem));
+    }
+    Some(requests)
 }
 
 /// A command that was sent.

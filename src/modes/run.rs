@@ -127,9 +127,43 @@ struct Progress {
     added: Vec<AddedCommand>,
     /// The slash command that runs in place of a prompt.
     command: Option<RunningCommand>,
+    /// The answer is that of a slash command.
+    answers_command: bool,
     /// The ids of the questions that the program has not answered.
     questions: Vec<String>,
     ended: Ended,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self {
+            is_open: false,
+            is_running: false,
+            is_over: false,
+            request: PromptRequest::new(0),
+            answer: String::new(),
+            cut: None,
+            is_repaired: false,
+            added: Vec::new(),
+            command: None,
+            answers_command: false,
+            questions: Vec::new(),
+            ended: RunOutcome::Completed.into(),
+        }
+    }
+
+    /// How the prompt ends by this event, if it starts no run.
+    fn end_without_run(&mut self, event: &Event) -> Option<RunOutcome> {
+        let ended = self.request.on_event(event);
+        let Some(command) = &mut self.command else {
+            return ended;
+        };
+        // A refused request has failed, and no event answers it.
+        let has_ended = command.on_event(event);
+        ended
+            .filter(|outcome| has_ended || *outcome != RunOutcome::Completed)
+            .or_else(|| has_ended.then_some(RunOutcome::Completed))
+    }
 }
 
 impl Run<'_> {
@@ -169,19 +203,7 @@ impl Run<'_> {
         input: Option<impl AsyncBufRead + Unpin>,
     ) -> io::Result<Option<Ended>> {
         let mut lines = input.map(|input| input.split(b'\n'));
-        let mut progress = Progress {
-            is_open: false,
-            is_running: false,
-            is_over: false,
-            request: PromptRequest::new(0),
-            answer: String::new(),
-            cut: None,
-            is_repaired: false,
-            added: Vec::new(),
-            command: None,
-            questions: Vec::new(),
-            ended: RunOutcome::Completed.into(),
-        };
+        let mut progress = Progress::new();
         self.effect(|format, effect| format.begin(effect))?;
         loop {
             if progress.is_open && !progress.is_running {
@@ -190,6 +212,11 @@ impl Run<'_> {
                         self.effect(|format, effect| format.prompt(&prompt, effect))?;
                         progress.is_repaired = false;
                         self.start(prompt, &mut progress)?;
+                        if progress.is_over {
+                            break;
+                        }
+                        // A refused command has ended already.
+                        continue;
                     }
                     None if lines.is_none() || self.ends_with_prompts => break,
                     None => {}
@@ -202,14 +229,7 @@ impl Run<'_> {
                         self.tell(time, &event)?;
                         return Ok(None);
                     }
-                    let mut without_run = progress.request.on_event(&event);
-                    if let Some(command) = &mut progress.command {
-                        // A refused request has failed, and no event answers it.
-                        let has_ended = command.on_event(&event);
-                        without_run = without_run
-                            .filter(|outcome| has_ended || *outcome != RunOutcome::Completed)
-                            .or_else(|| has_ended.then_some(RunOutcome::Completed));
-                    }
+                    let without_run = progress.end_without_run(&event);
                     if let Some(event) = progress.request.without_number(event) {
                         self.tell(time, &event)?;
                         self.follow(event, &mut progress, lines.is_some())?;
@@ -217,6 +237,7 @@ impl Run<'_> {
                     if let Some(outcome) = without_run {
                         if let Some(command) = progress.command.take() {
                             progress.answer = command.answer(&outcome);
+                            progress.answers_command = true;
                         }
                         self.settle(outcome.into(), None, &mut progress)?;
                     }
@@ -448,6 +469,7 @@ impl Run<'_> {
         let end = RunEnd {
             outcome: ended.outcome.clone(),
             answer: std::mem::take(&mut progress.answer),
+            of_command: std::mem::take(&mut progress.answers_command),
             structured,
         };
         progress.is_running = false;

@@ -21,7 +21,11 @@ fn commands_answer_in_place_of_the_model() {
     // The second run continues the session that the first one stored.
     let compacted = of(&home, ["-c", "-p", "/compact keep the names"]);
     assert_eq!((compacted.code, compacted.stderr.as_str()), (Some(0), ""));
-    assert!(compacted.stdout.contains("ummar"), "{}", compacted.stdout);
+    assert!(
+        compacted.stdout.starts_with("Compacted: "),
+        "{}",
+        compacted.stdout
+    );
 }
 
 #[test]
@@ -29,17 +33,28 @@ fn commands_that_need_a_screen_are_refused_by_name() {
     let home = Home::new();
     for (prompt, error) in [
         ("/tree", "`/tree` works in the terminal"),
+        (
+            "/permissions yolo",
+            "`/permissions` works in the terminal and the editor and the chat",
+        ),
         ("/undo", "`/undo` works in the terminal and the chat"),
         ("/about me", "`/about` takes no argument"),
-        (
-            "/permissions fly",
-            "unknown mode `fly`; expected one of `yolo`, `auto`, `ask`, `plan`",
-        ),
     ] {
         let refused = of(&home, ["-p", prompt]);
         let expected = ProgramOutput::new(1, "", &format!("osier: {error}\n"));
         assert_eq!(refused, expected, "{prompt}");
     }
+    // Also after another prompt.
+    let refused = of(&home, ["-p", "hello", "/tree"]);
+    let expected = ProgramOutput::new(1, "The model.\n", "osier: `/tree` works in the terminal\n");
+    assert_eq!(refused, expected);
+    let piped = home
+        .scripted(&json!([]))
+        .args(["-p", "/compact"])
+        .stdin("text")
+        .run();
+    let error = "osier: `/compact` takes no text from standard input\n";
+    assert_eq!(piped, ProgramOutput::new(1, "", error));
     // Names that only a plugin can have, paths and words are text for the model.
     for prompt in ["/nosuch a", "/etc/hosts is odd", "undo that"] {
         assert_eq!(of(&home, ["-p", prompt]).stdout, "The model.\n", "{prompt}");
@@ -47,10 +62,13 @@ fn commands_that_need_a_screen_are_refused_by_name() {
 }
 
 #[test]
-fn json_lines_have_the_events_of_a_command() {
+fn formats_of_programs_have_the_answer_of_a_command() {
     let home = Home::new();
-    let lines = of(&home, ["--json", "/permissions plan"]);
+    let lines = of(&home, ["--json", "/name Mine"]);
     assert_eq!(lines.code, Some(0), "{}", lines.stderr);
-    assert!(lines.stdout.contains(r#""type":"permissions""#));
+    assert!(lines.stdout.contains(r#""type":"session_renamed""#));
     assert!(!lines.stdout.contains("The model."));
+    let result = of(&home, ["-p", "--output-format", "json", "/name Other"]);
+    let result: serde_json::Value = serde_json::from_str(&result.stdout).unwrap();
+    assert_eq!(result["result"], "The session is called `Other`.");
 }

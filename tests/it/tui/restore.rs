@@ -95,6 +95,8 @@ async fn esc_in_the_list_of_an_undo_says_that_the_files_stay() {
 
   hi
 
+· moved in the session tree; alt+left goes back to where you were
+
 · 1 file differs from this point: notes.txt; /restore to review, /redo to
   revert the undo";
     assert_eq!(screen.conversation(), conversation);

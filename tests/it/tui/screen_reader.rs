@@ -101,7 +101,7 @@ async fn cursor_is_on_the_selection() {
         screen.screen()
     );
     screen.press("c").type_text("why");
-    assert_eq!(read(&mut screen), "");
+    assert_eq!(read(&mut screen).trim(), "enter save, esc cancel");
     screen
         .press("esc esc")
         .send("/tree")

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,6 +65,9 @@ pub trait HookServices: fmt::Debug + Send + Sync {
     /// # Errors
     /// There is no such tool, or it failed.
     async fn call_tool(&self, server: &str, tool: &str, input: Value) -> Result<String, String>;
+
+    /// The working directory, and the folders that were added to it.
+    fn folders(&self) -> Vec<PathBuf>;
 
     /// The commands that run in the background.
     fn background_jobs(&self) -> Vec<JobInfo>;

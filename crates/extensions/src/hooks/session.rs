@@ -136,7 +136,7 @@ impl SessionHooks {
         let answer = answer.await;
         let file = self.lock().variables.take();
         if let Some(file) = file {
-            match variables::read(&file, cwd, &self.hooks.root).await {
+            match variables::read(&file, cwd, &self.writable_folders()).await {
                 Ok(left) => {
                     if !left.variables.is_empty() {
                         self.tell(HookNews::Variables(left.variables));
@@ -226,6 +226,14 @@ impl SessionHooks {
             let is_late = |handler: &Handler| handler.is_function();
             self.run_start(&source, &model, &cwd, is_late).await;
         }
+    }
+
+    /// The folders in which the model can write: the project, and those that were added to it.
+    fn writable_folders(&self) -> Vec<PathBuf> {
+        let services = self.services.get();
+        let added = services.map(|services| services.folders());
+        let added = added.unwrap_or_default().into_iter();
+        [self.hooks.root.clone()].into_iter().chain(added).collect()
     }
 
     /// The commands in the background, as hooks see them.

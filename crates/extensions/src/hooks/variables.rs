@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,26 +32,41 @@ const PRINT: &str =
 const LIMIT: Duration = Duration::from_secs(10);
 /// Bytes of the file.
 const LARGEST: u64 = 4 * 1024 * 1024;
-/// Starts of names whose values name code, settings or commands in words of any form.
-#[rustfmt::skip]
-const STRICT_STARTS: &[&str] = &[
-    "LD_", "DYLD_", "GIT_", "BASH_ENV", "LESSOPEN", "LESSCLOSE", "MAKEFILES", "MAKEFLAGS", "PROMPT_COMMAND", "SSH_ASKPASS", "VISUAL",
-    "BROWSER", "GOROOT", "DOTNET_STARTUP_HOOKS", "OPENSSL_CONF", "OPENSSL_ENGINES", "INPUTRC", "KUBECONFIG", "DOCKER_CONFIG",
-    "WGETRC", "PHPRC", "PHP_INI_SCAN_DIR", "ERL_LIBS", "VIRTUAL_ENV", "CONDA_PREFIX", "PIP_CONFIG_FILE", "XDG_CONFIG_HOME",
-    "ZDOTDIR", "R_PROFILE", "PYTHONSTARTUP",
+/// Starts of names that choose a repository or settings of git, which commands could not work without.
+const OF_GIT: &[&str] = &[
+    "GIT_CONFIG",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
 ];
-/// The same for ends of names.
+/// Names whose values name code in words of any form: each word that is not known to be something else counts.
 #[rustfmt::skip]
-const STRICT_ENDS: &[&str] = &[
-    "PATH", "OPT", "OPTS", "OPTIONS", "FLAGS", "LIB", "LIBPATH", "HOME", "PRELOAD", "EDITOR", "PAGER", "SHELL", "_WRAPPER", "ENV",
+const CODE: &[&str] = &[
+    "PATH", "BASH_ENV", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "PYTHONPATH",
+    "PYTHONHOME", "PYTHONSTARTUP", "PERL5LIB", "PERL5OPT", "PERL5DB", "RUBYLIB", "RUBYOPT", "NODE_PATH", "NODE_OPTIONS",
+    "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "LUA_INIT", "LESSOPEN", "LESSCLOSE", "PROMPT_COMMAND",
 ];
 /// Ends of names whose value begins with a program, which `PATH` finds.
 #[rustfmt::skip]
-const PROGRAMS: &[&str] = &["EDITOR", "VISUAL", "PAGER", "SHELL", "BROWSER", "_WRAPPER"];
-/// Starts of names with a text.
+const PROGRAMS: &[&str] = &[
+    "EDITOR", "VISUAL", "PAGER", "SHELL", "BROWSER", "_WRAPPER", "ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF",
+    "GIT_PROXY_COMMAND", "SVN_SSH", "RUSTC", "CC", "CXX",
+];
+/// Names of settings and folders of settings that name code, besides those that `selects_code` knows.
+#[rustfmt::skip]
+const SETTINGS: &[&str] = &[
+    "MAKEFILES", "DOTNET_STARTUP_HOOKS", "OPENSSL_CONF", "OPENSSL_ENGINES", "INPUTRC", "KUBECONFIG", "DOCKER_CONFIG", "WGETRC",
+    "ERL_LIBS", "VIRTUAL_ENV", "CONDA_PREFIX", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "ZDOTDIR", "R_PROFILE_USER", "R_ENVIRON_USER",
+    "NVM_DIR", "PYENV_ROOT", "CMAKE_TOOLCHAIN_FILE", "VIMINIT", "PSQLRC", "IRBRC", "FLASK_APP", "PYTEST_PLUGINS", "ANSIBLE_CONFIG",
+    "CLAUDE_CONFIG_DIR", "GH_CONFIG_DIR", "AWS_CONFIG_FILE", "ENV",
+];
+/// Starts of names with a text or a folder of results.
 #[rustfmt::skip]
 const FREE: &[&str] = &[
-    "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "NODE_ENV", "RAILS_ENV", "APP_ENV",
+    "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "GIT_BRANCH", "GIT_COMMIT", "GIT_SHA", "GOOGLE_",
+    "GOPRIVATE", "GOPROXY", "GOCACHE", "CARGO_TARGET_DIR", "NODE_EXTRA_CA_CERTS", "MANPATH", "INFOPATH",
 ];
 /// Variables that each shell sets for itself.
 const OF_SHELL: [&str; 4] = ["_", "OLDPWD", "PWD", "SHLVL"];
@@ -63,11 +78,11 @@ pub(super) fn file(hooks: &[Arc<Handler>]) -> Option<TempPath> {
     Some(file.into_temp_path())
 }
 
-/// Reads `file`, whose commands run in `cwd`. `root` is the root of the project.
+/// Reads `file`, whose commands run in `cwd`. The model can write in `folders`.
 ///
 /// # Errors
 /// The shell cannot start or does not end, in one line.
-pub(super) async fn read(file: &Path, cwd: &Path, root: &Path) -> Result<Left, String> {
+pub(super) async fn read(file: &Path, cwd: &Path, folders: &[PathBuf]) -> Result<Left, String> {
     let text = regular_file::read(file, LARGEST).map_err(|error| error.to_string())?;
     if text.is_empty() {
         return Ok(Left::default());
@@ -76,6 +91,11 @@ pub(super) async fn read(file: &Path, cwd: &Path, root: &Path) -> Result<Left, S
     let plain = String::from_utf8_lossy(&text).replace("\r\n", "\n");
     let copy = NamedTempFile::new().map_err(|error| error.to_string())?;
     atomic_file::write(copy.path(), plain.as_bytes()).map_err(|error| error.to_string())?;
+    // Lines as those of Claude Code are for bash.
+    let has_bash = ["/bin/bash", "/usr/bin/bash"]
+        .into_iter()
+        .find(|path| Path::new(path).exists());
+    let shell = has_bash.unwrap_or("sh");
     let words = [
         OsStr::new("-c"),
         OsStr::new(PRINT),
@@ -84,7 +104,7 @@ pub(super) async fn read(file: &Path, cwd: &Path, root: &Path) -> Result<Left, S
     ];
     let invocation = Invocation {
         cwd: Some(cwd.to_owned()),
-        ..Invocation::new("sh", words)
+        ..Invocation::new(shell, words)
     };
     let ran = run_captured(&invocation, None, LIMIT).await;
     let output = ran.map_err(|error| error.to_string())?;
@@ -104,11 +124,13 @@ pub(super) async fn read(file: &Path, cwd: &Path, root: &Path) -> Result<Left, S
         (!is_own).then(|| (name.to_owned(), value.to_owned()))
     });
     let (refused, variables): (Vec<_>, Vec<_>) =
-        variables.partition(|(name, value)| is_of_project(name, value, cwd, root));
+        variables.partition(|(name, value)| is_of_project(name, value, cwd, folders));
     let names = refused.into_iter();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    let told = told.lines().find(|line| !line.trim().is_empty());
     let place = copy.path().to_string_lossy().into_owned();
+    // Other lines are messages of programs.
+    let is_error = |line: &&str| line.contains(&place) || line.starts_with("sh: ");
+    let told = told.lines().find(is_error);
     Ok(Left {
         variables,
         refused: names
@@ -118,47 +140,47 @@ pub(super) async fn read(file: &Path, cwd: &Path, root: &Path) -> Result<Left, S
     })
 }
 
-/// Whether the value chooses code that the model can change: in the project at `root`, or in a directory for temporary
-/// files. What is not known to be something else counts.
-fn is_of_project(name: &OsStr, value: &OsStr, cwd: &Path, root: &Path) -> bool {
+/// Whether the value chooses code that the model can change: in `folders`, or in a directory for temporary files.
+fn is_of_project(name: &OsStr, value: &OsStr, cwd: &Path, folders: &[PathBuf]) -> bool {
     let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
-    let has =
-        |words: &[&str], fits: fn(&str, &str) -> bool| words.iter().any(|word| fits(&name, word));
-    let is_strict = has(STRICT_STARTS, |name, start| name.starts_with(start))
-        || has(STRICT_ENDS, |name, end| name.ends_with(end));
-    if has(FREE, |name, start| name.starts_with(start)) || !(is_strict || selects_code(&name)) {
+    let is_code = CODE.contains(&&*name);
+    let names_programs = PROGRAMS.iter().any(|end| name.ends_with(end));
+    let is_known = is_code || names_programs || SETTINGS.contains(&&*name) || selects_code(&name);
+    if FREE.iter().any(|start| name.starts_with(start)) || !is_known {
         return false;
     }
-    let has_empty_entry = name.ends_with("PATH") && value.split(':').any(str::is_empty);
-    let names_programs = has(PROGRAMS, |name, end| name.ends_with(end));
-    let parts = value.split(|char: char| char.is_whitespace() || ":=,;\"'".contains(char));
+    if OF_GIT.iter().any(|start| name.starts_with(start)) {
+        return true;
+    }
+    let has_empty_entry = is_code && name.ends_with("PATH") && value.split(':').any(str::is_empty);
+    let parts = value.split(|char: char| char.is_whitespace() || ":=,;|!\"'".contains(char));
     let mut parts = parts.filter(|part| !part.is_empty()).enumerate();
     has_empty_entry
         || parts.any(|(place, part)| {
-            if part.starts_with('/') || part.contains('/') || part.starts_with('.') {
-                return is_writable(&path::resolve(cwd, part), root);
+            if part.contains('/') || part.starts_with('.') {
+                let path = part.trim_start_matches(|char| !matches!(char, '/' | '.' | '~'));
+                let glued = if path.starts_with('/') { path } else { part };
+                return is_writable(&path::resolve(cwd, glued), folders);
             }
+            let is_option = part.starts_with('-') && names_programs;
             let is_program = names_programs && place == 0;
-            is_strict && !is_program && !is_plain(part) || cwd.join(part).exists()
+            let is_odd =
+                (is_code || names_programs) && !is_program && !is_option && !is_plain(part);
+            is_odd || !is_program && cwd.join(part).exists()
         })
 }
 
 /// Whether the model can write the file, or a link on the way leads to such a place.
-fn is_writable(file: &Path, root: &Path) -> bool {
+fn is_writable(file: &Path, folders: &[PathBuf]) -> bool {
     let real = file
         .ancestors()
         .find_map(|part| Some((part.canonicalize().ok()?, file.strip_prefix(part).ok()?)));
     let real = real.map(|(start, rest)| start.join(rest));
-    let places = [
-        Path::new("/tmp"),
-        Path::new("/var/tmp"),
-        Path::new("/dev/shm"),
-    ];
+    let temporary = ["/tmp", "/private/tmp", "/var/tmp", "/dev/shm", "/proc"];
     let is_inside = |file: &Path| {
-        file.starts_with(root)
+        folders.iter().any(|folder| file.starts_with(folder))
             || file.starts_with(std::env::temp_dir())
-            || file.starts_with("/proc")
-            || places.iter().any(|place| file.starts_with(place))
+            || temporary.iter().any(|place| file.starts_with(place))
     };
     is_inside(file) || real.is_none_or(|real| is_inside(&real))
 }
@@ -194,7 +216,7 @@ mod tests {
     async fn left(text: &str) -> Left {
         let mut file = NamedTempFile::new().unwrap();
         file.write_all(text.as_bytes()).unwrap();
-        let mut left = read(file.path(), Path::new("/"), Path::new("/work"))
+        let mut left = read(file.path(), Path::new("/"), &["/work".into()])
             .await
             .unwrap();
         left.variables.sort();
@@ -255,7 +277,22 @@ mod tests {
             ("PATH", "/tmp/evil:/usr/bin", true),
             ("BASH_ENV", "ROOT/env.sh", true),
             ("BASH_ENV", "setup.sh", true),
-            ("ENV", "setup.sh", true),
+            ("ENV", "ROOT/setup.sh", true),
+            ("ENV", "dev", false),
+            ("RACK_ENV", "dev", false),
+            ("VIRTUAL_ENV_PROMPT", "(venv) ", false),
+            ("CFLAGS", "-O2 -g", false),
+            ("LDFLAGS", "-L/opt/homebrew/lib", false),
+            ("RUSTFLAGS", "-D warnings", false),
+            ("RUSTFLAGS", "-Clinker=ROOT/cc", true),
+            ("GOFLAGS", "-mod=vendor", false),
+            ("JAVA_OPTS", "-Dfile.encoding=UTF-8", false),
+            ("GIT_CONFIG_COUNT", "2", true),
+            ("GIT_BRANCH", "feature/x", false),
+            ("GIT_SSH_COMMAND", "ssh -i /root/.ssh/key", false),
+            ("PAGER", "less -R", false),
+            ("MANPATH", "/usr/share/man:", false),
+            ("CARGO_TARGET_DIR", "ROOT/target", false),
             ("NODE_OPTIONS", "--max-old-space-size=4096", false),
             ("NODE_OPTIONS", "--require ./hook.js", true),
             ("NODE_OPTIONS", "--require evil", true),
@@ -271,7 +308,8 @@ mod tests {
             ("GIT_CONFIG_VALUE_0", "!sh evil.sh", true),
             ("GIT_AUTHOR_NAME", "Jane Doe", false),
             ("LESSOPEN", "|sh evil.sh %s", true),
-            ("MAKEFLAGS", "-j8", true),
+            ("MAKEFLAGS", "-j8", false),
+            ("MAKEFLAGS", "-f ROOT/evil.mk", true),
             ("EDITOR", "code --wait", false),
             ("EDITOR", "sh evil.sh", true),
             ("CARGO_TERM_COLOR", "always", false),
@@ -279,7 +317,12 @@ mod tests {
             ("DATABASE", "ROOT/data.db", false),
         ] {
             let value = value.replace("ROOT", root.to_str().unwrap());
-            let found = is_of_project(OsStr::new(name), OsStr::new(&value), &root, &root);
+            let found = is_of_project(
+                OsStr::new(name),
+                OsStr::new(&value),
+                &root,
+                std::slice::from_ref(&root),
+            );
             assert_eq!(found, expected, "{name}={value}");
         }
     }

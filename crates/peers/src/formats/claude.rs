@@ -323,7 +323,12 @@ impl Format for ClaudeFormat {
             "permission_denials": run.denials,
         });
         if !is_error {
-            line["result"] = json!(run.answer);
+            let answer = if end.of_command {
+                &end.answer
+            } else {
+                &run.answer
+            };
+            line["result"] = json!(answer);
         }
         if let Some(error) = end.outcome.error() {
             line["errors"] = json!([error]);

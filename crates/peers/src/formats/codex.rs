@@ -160,6 +160,10 @@ impl Format for CodexFormat {
 
     fn end(&mut self, end: &RunEnd, effect: &mut Effect) {
         let used = self.usage;
+        if end.of_command && !end.answer.is_empty() {
+            let item = self.item(json!({"type": "agent_message", "text": end.answer}));
+            effect.line(&json!({"type": "item.completed", "item": item}));
+        }
         let line = match &end.outcome {
             RunOutcome::Completed => json!({"type": "turn.completed", "usage": {
                 "input_tokens": used.input + used.cache_read + used.cache_write,

@@ -67,6 +67,8 @@ pub struct RunEnd {
     pub outcome: RunOutcome,
     /// The last answer; empty if the run failed.
     pub answer: String,
+    /// The answer is that of a slash command, and no event has it.
+    pub of_command: bool,
     /// The answer as a value that fits the schema.
     pub structured: Option<Value>,
 }

@@ -174,10 +174,13 @@ mod tests {
              copy copy-code copy-output doctor fan fork guide hooks import jobs keymap map panel pin redo restore retry \
              search sessions skills stash tab takeover terminal todo"
         );
-        for command in COMMANDS
-            .iter()
-            .filter(|one| one.works_in(SlashClient::Editor))
-        {
+        let has = |client| COMMANDS.iter().filter(move |one| one.works_in(client));
+        let names = has(SlashClient::Script).map(|one| one.name);
+        assert_eq!(
+            names.collect::<Vec<_>>().join(" "),
+            "model compact plan context usage init review about log name session tools"
+        );
+        for command in has(SlashClient::Editor) {
             assert!(command.requests.is_some(), "{}", command.name);
         }
         for (text, client, error) in [

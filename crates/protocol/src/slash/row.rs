@@ -106,10 +106,21 @@ impl SlashCommand {
         self
     }
 
-    /// It sends requests, in every client.
+    /// It sends requests, in every client with a person.
     pub(super) const fn everywhere(mut self, requests: Requests) -> Self {
-        self.clients = &SlashClient::ALL;
+        self.clients = &[
+            SlashClient::Terminal,
+            SlashClient::Editor,
+            SlashClient::Chat,
+        ];
         self.sends(requests)
+    }
+
+    /// It works in scripts, too. The text of a prompt there can come from others: such a command widens no rights, ends no
+    /// limit, writes no file that it names, and has an answer.
+    pub(super) const fn in_scripts(mut self) -> Self {
+        self.clients = &SlashClient::ALL;
+        self
     }
 
     /// The name, then the aliases.

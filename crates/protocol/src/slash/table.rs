@@ -21,27 +21,27 @@ macro_rules! table {
 }
 
 table! {
-    "model" Model "[NAME]" "Choose a model" .key("model_picker").everywhere(requests::model);
+    "model" Model "[NAME]" "Choose a model" .key("model_picker").everywhere(requests::model).in_scripts();
     "new" Session "" "Start a new session; during a run, in a new tab"
         .key("new_session").by_word().aliases(&["clear"]).on_screens();
     "resume" Session "[ID]" "Resume a session" .key("session_picker").on_screens();
-    "compact" Run "[INSTRUCTIONS]" "Summarize the earlier conversation" .by_word().everywhere(requests::compact);
+    "compact" Run "[INSTRUCTIONS]" "Summarize the earlier conversation" .by_word().everywhere(requests::compact).in_scripts();
     "diff" Files "[last|session|head|ENTRY|FROM TO]" "Review changed files"
         .key("changes").values(&["last", "session", "head"]);
     "undo" Files "[files|both]" "Go back to before the last prompt, with files or not"
         .key("undo_prompt").by_word().values(&["files", "both"]).on_screens().sends(requests::undo);
     "rewind" Tree "" "Go back to an earlier prompt" .by_word();
     "plan" Run "[PROMPT]" "Switch to plan mode; with a prompt, send it"
-        .key("plan_mode").by_word().everywhere(requests::plan);
+        .key("plan_mode").by_word().everywhere(requests::plan).in_scripts();
     "permissions" Run "[MODE]" "Change the permission mode and rules"
         .aliases(&["mode"]).values(<PermissionMode as Word>::NAMES).everywhere(requests::permissions);
-    "context" Session "" "Show what fills the context window" .everywhere(|_| requests::one(TreeOp::GetContext));
+    "context" Session "" "Show what fills the context window" .everywhere(|_| requests::one(TreeOp::GetContext)).in_scripts();
     "usage" Session "" "Show tokens, cost and cache hits by model"
-        .aliases(&["cost"]).everywhere(|_| requests::one(Op::GetUsage));
+        .aliases(&["cost"]).everywhere(|_| requests::one(Op::GetUsage)).in_scripts();
     "init" Prompt "[NOTES]" "Have the model write AGENTS.md for this project"
-        .by_word().yields().everywhere(requests::init);
+        .by_word().yields().everywhere(requests::init).in_scripts();
     "review" Prompt "[WHAT]" "Have the model review the changes, or what you name"
-        .by_word().yields().everywhere(requests::review);
+        .by_word().yields().everywhere(requests::review).in_scripts();
     "login" Account "[PROVIDER]" "Sign in to a provider" .on_screens().sends(requests::login);
     "settings" Settings "" "Change settings";
     "theme" Settings "[NAME]" "Change the theme" .key("themes").on_screens();
@@ -51,7 +51,7 @@ table! {
     "memory" Settings "" "Edit AGENTS.md, the instructions for this project";
     "help" Application "" "Show keyboard shortcuts and commands" .aliases(&["keys"]).on_screens();
     "quit" Application "" "Quit osier" .by_word().aliases(&["exit"]).on_screens();
-    "about" Application "" "Show version, platform and folders" .everywhere(|_| requests::one(Op::GetAbout));
+    "about" Application "" "Show version, platform and folders" .everywhere(|_| requests::one(Op::GetAbout)).in_scripts();
     "answer" Run "" "Answer the pending question";
     "archive" Session "[off]" "Archive the session, or unarchive it" .by_word().values(&["off"]).on_screens();
     "background" Run "" "Continue the running command in the background"
@@ -75,14 +75,14 @@ table! {
     "keymap" Settings "[NAME]" "Change keyboard shortcuts, or use another keymap"
         .values(&["default", "vim", "emacs"]).aliases(&["vim"]);
     "log" Application "" "Show warnings, retries and failed calls of the session"
-        .everywhere(|_| requests::one(Op::GetLog));
+        .everywhere(|_| requests::one(Op::GetLog)).in_scripts();
     "logout" Account "[PROVIDER]" "Sign out of a provider" .everywhere(requests::logout);
     "lsp" Session "" "Show the language servers and what they report"
         .key("language_servers").everywhere(|_| requests::one(Op::ListCodeServers));
     "map" Tools "" "Show the map of the project: its most used files and symbols";
     "mcp" Tools "[ACTION SERVER]" "List MCP servers; restart, enable or sign in to one" .everywhere(requests::server);
     "name" Session "TEXT" "Rename the session; `-` removes its name"
-        .key("rename_session").aliases(&["rename"]).everywhere(requests::name);
+        .key("rename_session").aliases(&["rename"]).everywhere(requests::name).in_scripts();
     "panel" Application "" "Toggle the side panel: changed files, jobs, to-dos" .key("side_panel");
     "pin" Session "[off]" "Pin the session in the list, or unpin it" .by_word().values(&["off"]).on_screens();
     "redo" Files "[files|both]" "Redo what `/undo` reverted, with files or not"
@@ -99,7 +99,7 @@ table! {
         .key("cycle_role").by_word().values(<Role as Word>::NAMES).everywhere(requests::role);
     "search" Conversation "" "Search the conversation" .key("search").aliases(&["find"]);
     "session" Session "" "Show the session's file, counts and cost"
-        .key("session_info").aliases(&["status"]).everywhere(|_| requests::one(Op::GetStatus));
+        .key("session_info").aliases(&["status"]).everywhere(|_| requests::one(Op::GetStatus)).in_scripts();
     "sessions" Tabs "[NUMBER]" "List tabs" .key("open_sessions").on_screens();
     "skills" Prompt "" "List skills and prompt templates";
     "stash" Prompt "" "List stashed prompts" .key("stash_list");
@@ -111,6 +111,6 @@ table! {
         .key("cycle_thinking").by_word().values(<ThinkingLevel as Word>::NAMES).everywhere(requests::thinking);
     "todo" Run "" "Toggle the to-do list" .key("toggle_todo");
     "tools" Tools "" "List tools and their cost, and turn them on or off"
-        .everywhere(|_| requests::one(AgentOp::ListTools));
+        .everywhere(|_| requests::one(AgentOp::ListTools)).in_scripts();
     "trust" Run "" "Trust this folder, or stop trusting it" .everywhere(|_| requests::one(Op::AskTrust));
 }

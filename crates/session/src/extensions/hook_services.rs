@@ -1,7 +1,7 @@
 //! The parts of a session that hooks without a program use, and the hooks for questions of MCP servers.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -55,6 +55,11 @@ impl HookServices for SessionServices {
 
     async fn call_tool(&self, server: &str, tool: &str, input: Value) -> Result<String, String> {
         self.mcp.call(server, tool, input).await
+    }
+
+    fn folders(&self) -> Vec<PathBuf> {
+        let roots = self.workspace.roots().into_iter();
+        roots.map(Path::to_owned).collect()
     }
 
     fn background_jobs(&self) -> Vec<JobInfo> {

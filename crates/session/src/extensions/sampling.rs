@@ -97,7 +97,11 @@ impl SessionSampler {
             messages,
             JUDGEMENT_TOKENS,
         );
-        Ok(self.made(&called, None, request).await?.text())
+        let message = self.made(&called, None, request).await?;
+        if message.stop_reason != StopReason::Stop {
+            return Err("the answer of the model was cut".to_owned());
+        }
+        Ok(message.text())
     }
 
     /// Makes a call, stores what it used and counts it.

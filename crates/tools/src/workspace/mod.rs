@@ -188,7 +188,7 @@ impl Workspace {
     }
 
     /// The working directory and the additional directories.
-    pub(crate) fn roots(&self) -> Vec<&Path> {
+    pub fn roots(&self) -> Vec<&Path> {
         let directories = self.directories.iter().map(PathBuf::as_path);
         [self.cwd()].into_iter().chain(directories).collect()
     }

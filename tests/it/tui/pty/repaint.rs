@@ -16,7 +16,8 @@ const BOX: &str = "─ Keyboard shortcuts ─";
 const MARK: &str = "^";
 const ERASE: &str = "\x7f";
 /// The name of the model, at the end of the last row.
-const MODEL: &str = "script/s.json";
+/// The model, without the provider, which narrow footers leave out.
+const MODEL: &str = "s.json";
 /// The number of comparisons: highlighting may finish between two of them, but a wrong frame is wrong every time.
 const COMPARISONS: usize = 5;
 

@@ -55,10 +55,7 @@ fn prompt_and_footer_fit_every_size() {
         program.shows("• a list");
         program.hides("esc to interrupt");
         let screen = program.screen();
-        assert!(
-            screen.trim_end().ends_with("script/s.json"),
-            "{size:?}\n{screen}"
-        );
+        assert!(screen.trim_end().ends_with("s.json"), "{size:?}\n{screen}");
         assert_eq!(
             screen.lines().count(),
             usize::from(rows),

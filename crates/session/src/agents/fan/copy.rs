@@ -213,7 +213,8 @@ impl LastingWorktree {
         let folder = Folder::new_in(parent).map_err(failed)?;
         lane_worktree::will_register_outside(folder.0.path(), &target, &common).map_err(failed)?;
         let git = worktree(&git, &target).await?;
-        let cwd = target.join(prefix);
+        // Without the slash that an empty prefix adds: sessions are found by this path.
+        let cwd: PathBuf = target.join(prefix).components().collect();
         fs::create_dir_all(&cwd).map_err(failed)?;
         let name = name.to_owned();
         Ok(Self {
