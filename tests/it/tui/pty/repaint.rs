@@ -15,8 +15,7 @@ const BOX: &str = "─ Keyboard shortcuts ─";
 /// A character that is not on the screen until it is typed.
 const MARK: &str = "^";
 const ERASE: &str = "\x7f";
-/// The name of the model, at the end of the last row.
-/// The model, without the provider, which narrow footers leave out.
+/// The name of the model, at the end of the last row. Narrow footers leave out its provider.
 const MODEL: &str = "s.json";
 /// The number of comparisons: highlighting may finish between two of them, but a wrong frame is wrong every time.
 const COMPARISONS: usize = 5;
