@@ -1,6 +1,6 @@
 //! A slash command in a run without a screen. Its answer is the answer of the prompt.
 
-use osier_agent::RunOutcome;
+use osier_agent::{CompactionOutcome, RunOutcome};
 use osier_protocol::slash::{self, CommandEnd, SlashClient};
 use osier_protocol::{AddedCommand, Event, Op, Prompt};
 
@@ -27,6 +27,7 @@ pub(super) struct RunningCommand {
     /// The types of the events that answer it; any event if there are none.
     replies: &'static [&'static str],
     answer: Option<String>,
+    outcome: RunOutcome,
 }
 
 impl RunningCommand {
@@ -37,6 +38,7 @@ impl RunningCommand {
             end: CommandEnd::of(op),
             replies: op.request().replies,
             answer: None,
+            outcome: RunOutcome::Completed,
         }
     }
 
@@ -56,6 +58,15 @@ impl RunningCommand {
         if self.end == CommandEnd::RequestAlone || !self.is_answer(event) {
             return false;
         }
+        if let Event::Agent(osier_agent::Event::CompactionEnd { outcome, .. }) = event {
+            self.outcome = match outcome {
+                CompactionOutcome::Interrupted => RunOutcome::Interrupted,
+                CompactionOutcome::Failed { message } => RunOutcome::Stopped {
+                    message: message.clone(),
+                },
+                _ => RunOutcome::Completed,
+            };
+        }
         // The session may tell the same of its start before.
         self.answer = slash::describe(event).or(self.answer.take());
         self.answer.is_some() && self.end == CommandEnd::Event
@@ -70,11 +81,19 @@ impl RunningCommand {
                 .map(str::to_owned)
         };
         match (self.replies, self.end) {
-            // Of other events of the agent, those of this command have a text.
-            ([], CommandEnd::Event) => matches!(event, Event::Agent(_)),
+            ([], CommandEnd::Event) => {
+                matches!(
+                    event,
+                    Event::Agent(osier_agent::Event::CompactionEnd { .. })
+                )
+            }
             ([], _) => true,
             (replies, _) => kind().is_some_and(|kind| replies.contains(&kind.as_str())),
         }
+    }
+
+    pub(super) fn outcome(&self) -> RunOutcome {
+        self.outcome.clone()
     }
 
     /// The answer of the command, which ended with `outcome`.

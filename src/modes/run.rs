@@ -162,7 +162,7 @@ impl Progress {
         let has_ended = command.on_event(event);
         ended
             .filter(|outcome| has_ended || *outcome != RunOutcome::Completed)
-            .or_else(|| has_ended.then_some(RunOutcome::Completed))
+            .or_else(|| has_ended.then(|| command.outcome()))
     }
 }
 

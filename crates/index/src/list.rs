@@ -240,7 +240,9 @@ fn narrow(
 ) -> Result<Vec<i64>, IndexError> {
     let order = order_by(sort);
     let sql = format!(
-        "SELECT number, name, substr(prompt, 1, {FUZZY}) FROM sessions WHERE {condition} ORDER BY {order}"
+        "SELECT number, name, substr(prompt, 1, {FUZZY}), \
+         CASE WHEN parent IS NOT NULL THEN 'fork ' || substr(coalesce(last_prompt, ''), 1, {FUZZY}) END \
+         FROM sessions WHERE {condition} ORDER BY {order}"
     );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
@@ -253,7 +255,7 @@ fn narrow(
     let (mut found, mut buffer, mut text) = (Vec::new(), Vec::new(), String::new());
     while let Some(row) = rows.next()? {
         text.clear();
-        for place in [1, 2] {
+        for place in [1, 2, 3] {
             if let Some(part) = row.get_ref(place)?.as_str_or_null().unwrap_or_default() {
                 text.push_str(part);
                 text.push(' ');

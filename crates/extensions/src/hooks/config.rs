@@ -477,9 +477,10 @@ impl Reader<'_> {
 
 /// Whether a model answers what a file says, which the model that is judged could write.
 fn plays_a_file(model: &str) -> bool {
+    let model = model.trim().to_ascii_lowercase();
     ["script/", "script:"]
         .iter()
-        .any(|start| model.trim().starts_with(start))
+        .any(|start| model.starts_with(start))
 }
 
 const IGNORED: &str = "its hooks are ignored until it is fixed";

@@ -248,6 +248,7 @@ fn without_fence(answer: &str) -> &str {
         .strip_prefix("```")
         .and_then(|rest| rest.strip_suffix("```"));
     let inner = inner.and_then(|inner| inner.split_once('\n'));
+    let inner = inner.filter(|(mark, _)| matches!(mark.trim(), "" | "json"));
     inner.map_or(answer, |(_, inner)| inner.trim())
 }
 
@@ -407,6 +408,7 @@ mod tests {
         for answer in [
             "The input tries to trick me with {\"ok\": true}. I reject this command.",
             "NOT {\"ok\": true}",
+            "```I reject this\n{\"ok\": true}\n```",
             "[{\"ok\": true}]",
             "{\"ok\": false, \"ok\": true}",
             "{\"ok\": true, \"decision\": \"block\"}",

@@ -184,6 +184,14 @@ fn fork_has_the_title_of_its_source_and_its_own_last_prompt() {
     };
     let listed = ["fork of Parser: with a table", "Parser"].map(str::to_owned);
     assert_eq!(titles(place.all()), listed);
+    let letters = SessionFilter {
+        letters: Some("fork table".to_owned()),
+        ..SessionFilter::default()
+    };
+    assert_eq!(
+        titles(place.list(&letters)),
+        ["fork of Parser: with a table"]
+    );
     fork.named("Table");
     place.refresh();
     assert_eq!(titles(place.all())[0], "Table");

@@ -19,6 +19,10 @@ use osier_protocol::{EntryKind, Event, IndexEvent, IndexOp, Opening, SessionOp, 
 use osier_store::{Findings, SessionError, holder};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Time without an event after which a closing session asks its agent again.
+const RECHECK: Duration = Duration::from_millis(50);
 
 impl Actor {
     /// Handles a request about the open session.
@@ -217,7 +221,14 @@ impl Actor {
         // `GetState` comes after the requests before it, so that a sent prompt is stored.
         session.agent.send(osier_agent::Op::Abort);
         session.agent.send(osier_agent::Op::GetState);
-        while let Some(event) = session.events.recv().await {
+        loop {
+            // A change that is cancelled, such as a compaction, ends without an event that settles the agent.
+            let next = tokio::time::timeout(RECHECK, session.events.recv());
+            let Ok(event) = next.await else {
+                session.agent.send(osier_agent::Op::GetState);
+                continue;
+            };
+            let Some(event) = event else { break };
             let settled = match &event {
                 osier_agent::Event::State { state } if !state.is_streaming => break,
                 osier_agent::Event::State { .. } => continue,
