@@ -9,7 +9,7 @@ use osier_base::parts::Parts;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-// recipe: a request of the protocol, 1: its row with the event that answers it, in the group of its subject (a short one to copy is `GetLog`); some groups have a file: `tree.rs`, `checkpoints.rs`, `index.rs`, `transfer.rs`
+// recipe: a request of the protocol, 1: its row with the event that answers it, in the group of its subject (a short one to copy is `GetLog`; with `+ session` if it reads the conversation: then it waits until the session is open and indexed); some groups have a file: `tree.rs`, `checkpoints.rs`, `index.rs`, `transfer.rs`
 osier_base::requests! {
     /// A request to a session. The requests about the tree, files, import and export, stored sessions and the
     /// agent are separate enums; on the wire all share the field `type`.

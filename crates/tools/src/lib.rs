@@ -107,7 +107,7 @@ pub use shell::terminal_tool::TERMINAL;
 pub use terminal::{TerminalChange, TerminalObserver};
 pub use workspace::{PlanAnswer, PlanDecision, PlanMode, ReadFilter, ReadFilters, Workspace};
 
-// recipe: a tool, 1: `crates/tools/src/ROOM/NAME.rs`: the tool, its row (`ROW`) and the details of its results; its room names it as a module (a short one to copy is `search/ls.rs`; `FileUse` says what a tool does with a path, and `workspace.open` opens a file)
+// recipe: a tool, 1: `crates/tools/src/ROOM/NAME.rs`: the tool, its row (`ROW`) and the details of its results; its room names it as a module (short ones to copy are `search/ls.rs`, and `read/tool.rs` for one file; `FileUse` says what a tool does with a path, `workspace.target` and `workspace.open` in `workspace/open.rs` find and open a file)
 // recipe: a tool, 2: its place in `BUILT_IN`
 /// Every tool, in the order that models see.
 pub const BUILT_IN: &[BuiltIn] = &[
@@ -125,7 +125,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     ask::plan::ROW,
 ];
 
-// recipe: a tool, 3: the first request must stay below `FIRST_REQUEST_TOKENS`, which `cargo test -p osier-session prompt` counts: keep the definition short
+// recipe: a tool, 3: the first request must stay below `FIRST_REQUEST_TOKENS`, which `cargo test -p osier-session prompt` counts: keep the definition short. The snapshot of all definitions changes, too
 /// The limit of the prompt and the definitions of these tools together, which keep a new session cheap.
 pub const FIRST_REQUEST_TOKENS: usize = 1_100;
 

@@ -371,7 +371,7 @@ impl Reader<'_> {
         };
         if let Action::Service(service) = &action
             && self.file.of_project
-            && let Some(model) = service.model().filter(|model| plays_a_file(model))
+            && let Some(model) = service.played_file()
         {
             let message = format!("the model `{model}` of a hook of `{name}` plays a file");
             let hint = "a hook of a project names a model of a provider; the hook is ignored";
@@ -473,14 +473,6 @@ impl Reader<'_> {
         let problem = Problem::of_file(&self.file.file.path, message, hint);
         self.parsed.problems.push(problem.at(self.text, offset));
     }
-}
-
-/// Whether a model answers what a file says, which the model that is judged could write.
-fn plays_a_file(model: &str) -> bool {
-    let model = model.trim().to_ascii_lowercase();
-    ["script/", "script:"]
-        .iter()
-        .any(|start| model.starts_with(start))
 }
 
 const IGNORED: &str = "its hooks are ignored until it is fixed";

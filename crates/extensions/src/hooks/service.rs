@@ -108,12 +108,18 @@ impl Service {
         }
     }
 
-    /// The model that it names.
-    pub(super) fn model(&self) -> Option<&str> {
-        match self {
-            Self::Prompt { model, .. } => model.as_deref(),
-            Self::Http { .. } | Self::Tool { .. } => None,
-        }
+    /// The model that it names, if that answers what a file says: the model that is judged could write the file.
+    pub(super) fn played_file(&self) -> Option<&str> {
+        let Self::Prompt { model, .. } = self else {
+            return None;
+        };
+        let plays = |model: &&str| {
+            let model = model.trim().to_ascii_lowercase();
+            ["script/", "script:"]
+                .iter()
+                .any(|start| model.starts_with(start))
+        };
+        model.as_deref().filter(plays)
     }
 
     /// The usual limit of its time.

@@ -19,7 +19,7 @@ const SERVER: &str = "proxy";
 pub static PROVIDERS: LazyLock<Vec<ProviderRow>> =
     LazyLock::new(|| serde_json::from_str(TABLE).unwrap_or_default());
 
-// recipe: a provider, 1: `crates/llm/src/catalogue/providers.json`: its row, with the models that the npm package `@earendil-works/pi-ai` lacks
+// recipe: a provider, 1: `crates/llm/src/catalogue/providers.json`: its row (the fields are those of `ProviderRow`, a model has those of `docs/models.md`, custom providers), at the end, as the order is that of default models, with the models that the npm package `@earendil-works/pi-ai` lacks
 // recipe: a provider, 3: `tests/fixtures/llm/`: an answer, if it differs from others with the same wire format
 const TABLE: &str = include_str!("providers.json");
 

@@ -20,10 +20,10 @@ pub(super) const SIMPLE: [&str; 8] = [
 /// Programs that build and test the project: its code is what they run. The words after the first one are the subcommands; without
 /// any, every use is one.
 #[rustfmt::skip]
-pub(super) const PURPOSE: [&str; 17] = [
+pub(super) const PURPOSE: [&str; 25] = [
     "pytest", "py.test", "unittest", "cargo test build check clippy fmt nextest doc bench", "go test build vet fmt", "jest", "vitest",
     "mocha", "ava", "rspec", "phpunit", "ctest", "mvn test compile verify", "gradle test build check", "gradlew test build check",
-    "dotnet test build format", "mix test compile",
+    "dotnet test build format", "mix test compile", "playwright test", "deno test bench", "bun test", "swift test build", "flutter test", "vite build", "tox", "nox",
 ];
 /// Programs that run commands, tasks or settings of the project, or their input, whatever their arguments are.
 #[rustfmt::skip]
@@ -52,7 +52,7 @@ const QUIET: [&str; 11] = [
 ];
 /// Packages of Node that load nothing of the project and run no command by a computed name.
 #[rustfmt::skip]
-const PACKAGES: &str = "@anthropic-ai/sdk ajv ansi-colors ansi-styles axios boxen chalk change-case cli-table3 colorette commander csv-parse date-fns dayjs \
+const PACKAGES: &str = "@anthropic-ai/sdk @modelcontextprotocol/sdk ajv ansi-colors ansi-styles axios boxen chalk change-case cli-table3 colorette commander csv-parse date-fns dayjs \
     debug deepmerge diff dotenv-parse entities escape-string-regexp fast-glob fast-xml-parser fs-extra fuse.js glob globby ignore \
     ini is-glob json5 jsonc-parser kleur lodash lodash-es log-symbols lru-cache luxon marked micromatch minimatch minimist mri ms \
     nanoid node-fetch node-notifier openai ora p-limit parse-diff picocolors picomatch remark-parse semver shell-quote slash smol-toml \
@@ -166,7 +166,26 @@ pub(super) fn is_quiet(name: &str, arguments: &[Word]) -> bool {
     {
         return has_row(&QUIET, "docker-compose", rest);
     }
+    // A container that gets nothing of the project.
+    if let ("docker" | "podman", Some(("run", rest))) = (name, first_and_rest(arguments)) {
+        let shares = [
+            "-v",
+            "--volume",
+            "--mount",
+            "--env-file",
+            "--security-opt",
+            "--label-file",
+        ];
+        return !rest.iter().any(|word| {
+            !word.is_fixed() || shares.iter().any(|start| word.text.starts_with(start))
+        });
+    }
     has_row(&QUIET, name, arguments)
+}
+
+fn first_and_rest(arguments: &[Word]) -> Option<(&str, &[Word])> {
+    let (first, rest) = arguments.split_first()?;
+    Some((first.text.as_str(), rest))
 }
 
 /// Whether a row has the program and its subcommand.

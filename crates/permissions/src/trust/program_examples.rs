@@ -461,6 +461,11 @@ pub(super) const ATTACKS: &[(&str, &str)] = &[
 /// Hooks, servers and formatters as they are in use. Each is asked about if any of [`EDITS`] is a reason; `true`: osier asks.
 #[rustfmt::skip]
 pub(super) const EVERYDAY: &[(&str, bool)] = &[
+    // Servers that are downloaded, and a container that gets nothing.
+    ("npx -y @modelcontextprotocol/server-filesystem .", false),
+    ("uvx mcp-server-git --repository .", false),
+    ("docker run -i --rm mcp/postgres postgresql://host/db", false),
+    ("npx playwright test", false),
     // Formatters and linters that a hook runs.
     ("npx prettier --write src/main.js", false),
     ("npx prettier -w \"$FILE\"", false),

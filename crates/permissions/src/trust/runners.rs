@@ -336,9 +336,30 @@ impl Search<'_> {
         if is_known(name, rest) {
             return self.run(words, false);
         }
-        self.all();
-        self.arguments(rest);
+        // A package that is not installed is downloaded: a program outside of the project.
+        if self.has_package(name) {
+            self.all();
+            self.arguments(rest);
+        } else {
+            self.given_files(rest);
+        }
         Ok(())
+    }
+
+    /// The files of the project in the arguments of a program that is downloaded. A folder is what it works on.
+    fn given_files(&mut self, arguments: &[Word]) {
+        let files = arguments
+            .iter()
+            .map(|word| path::resolve(&self.cwd, &word.text));
+        let files = files.filter(|file| file.starts_with(self.project) && file.is_file());
+        self.reach.files.extend(files.collect::<Vec<_>>());
+    }
+
+    /// Whether a folder of packages has a package or a program of this name.
+    fn has_package(&self, name: &str) -> bool {
+        let mut above = self.above().into_iter().map(|folder| folder.join(PACKAGES));
+        self.installed(name).is_some()
+            || above.any(|folder| folder.join(name).symlink_metadata().is_ok())
     }
 
     /// `lint-staged`: the commands in its settings.
@@ -640,11 +661,19 @@ impl Search<'_> {
             rest[0] = Word::literal(name);
         }
         if is_known(&rest[0].text, &rest[1..]) {
-            self.command(&rest, false)
+            return self.command(&rest, false);
+        }
+        if is_tool {
+            // It is downloaded; the settings can name another index.
+            let settings = above
+                .iter()
+                .flat_map(|folder| BUILT.map(|name| folder.join(name)));
+            self.reach.files.extend(settings);
+            self.given_files(&rest[1..]);
         } else {
             self.all();
-            Ok(())
         }
+        Ok(())
     }
 
     /// Whether the build of a package can run other code of the project, and runs although its own files have not changed: it was not

@@ -9,7 +9,7 @@ use super::requests;
 use super::row::SlashCommand;
 use crate::{Op, PermissionMode, Role, TreeOp};
 
-// recipe: a slash command, 1: its row, for all clients: lists and the palette have it, and a key can be bound to it; with a request and `.everywhere` it works in each client
+// recipe: a slash command, 1: its row, for all clients: lists and the palette have it, and a key can be bound to it; with a request and `.everywhere` it works in each client with a person, with `.in_scripts` also in scripts; `slash/mod.rs` has a test that lists what each client lacks
 /// Makes the rows: name, category, argument and description, then the rest.
 macro_rules! table {
     ($($name:literal $category:ident $argument:literal $description:literal $(.$part:ident($($value:expr),*))*;)*) => {

@@ -8,7 +8,7 @@ use osier_base::path;
 
 use crate::{CodeServerInfo, Event, Status, TransferEvent, TreeEvent};
 
-// recipe: a slash command, 2: the text of its answer, if that is new
+// recipe: a slash command, 2: the text of its answer, if that is new: clients without a view for it show this text
 /// The text of an event that answers a slash command; `None` for other events. Markdown.
 pub fn describe(event: &Event) -> Option<String> {
     Some(match event {

@@ -245,7 +245,7 @@ impl Actor {
         self.emitter.set_request(before);
     }
 
-    // recipe: a request of the protocol, 2: `apply` names the function that handles each group, such as `apply_state` in `state.rs`: its arm goes there (`session.store.index().shown_messages()` reads the conversation, on a blocking thread as `get_log` does)
+    // recipe: a request of the protocol, 2: `apply` names the function that handles each group, such as `apply_state` in `crates/session/src/actor/state.rs`: its arm goes there (`session.store.index()` reads the conversation, on a blocking thread as `get_log` does)
     pub(super) async fn apply(&mut self, op: Op) {
         let is_loading = self
             .session

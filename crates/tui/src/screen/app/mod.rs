@@ -71,7 +71,7 @@ pub struct App {
     search: Search,
     servers: Servers,
     sessions: Sessions,
-    // recipe: a setting, 3: the features of the screen, such as `Transcript`, `Activity` and `Footer`, have `ScreenSettings` as `settings`: read it where it has its effect
+    // recipe: a setting, 3: the features of the screen, such as `Transcript`, `Activity` and `Footer`, have `ScreenSettings` as `settings`, lists and overlays as `view.settings`: read it where it has its effect
     /// The settings of the screen, which the features share.
     settings: Arc<ScreenSettings>,
     settings_editor: SettingsEditor,
