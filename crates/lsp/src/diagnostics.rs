@@ -106,7 +106,7 @@ impl FileDiagnostics {
         }
     }
 
-    /// Adds those of another list for the same file.
+    /// Adds the diagnostics of another list for the same file.
     pub(crate) fn join(&mut self, other: Self) {
         let mut counts = self.counts;
         counts.plus(other.counts);

@@ -128,7 +128,7 @@ impl Inline {
         });
     }
 
-    /// Ends a link. Its destination follows if the text differs from it and it fits into `room`.
+    /// Ends a link. The destination follows if the link has another text and there is `room`.
     pub(super) fn close_link(&mut self, room: usize) {
         self.end_span();
         let Some(link) = self.link.take() else {

@@ -10,7 +10,7 @@ const LONGEST: usize = 4096;
 /// The address of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAddress {
-    /// In the form in which it is requested.
+    /// As a request has it.
     pub url: String,
     /// In lower case, without a final dot.
     pub host: String,

@@ -147,7 +147,7 @@ impl HookAnswer {
         }
     }
 
-    /// The same for a hook of which it is unknown what it would have answered.
+    /// The answer of a hook that failed, and that might have blocked.
     pub(super) fn unanswered(problem: impl Into<String>) -> Self {
         Self {
             blocks: Blocks::Guards,

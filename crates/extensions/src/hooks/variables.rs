@@ -158,8 +158,12 @@ fn is_of_project(name: &OsStr, value: &OsStr, cwd: &Path, folders: &[PathBuf]) -
     has_empty_entry
         || parts.any(|(place, part)| {
             if part.contains('/') || part.starts_with('.') {
-                let path = part.trim_start_matches(|char| !matches!(char, '/' | '.' | '~'));
-                let glued = if path.starts_with('/') { path } else { part };
+                // `-I./lib` and `-L/usr/lib` glue a path to an option.
+                let path = part
+                    .starts_with('-')
+                    .then(|| part.find(['/', '.']))
+                    .flatten();
+                let glued = path.map_or(part, |at| &part[at..]);
                 return is_writable(&path::resolve(cwd, glued), folders);
             }
             let is_option = part.starts_with('-') && names_programs;
@@ -283,6 +287,7 @@ mod tests {
             ("VIRTUAL_ENV_PROMPT", "(venv) ", false),
             ("CFLAGS", "-O2 -g", false),
             ("LDFLAGS", "-L/opt/homebrew/lib", false),
+            ("RUSTFLAGS", "-L./target", true),
             ("RUSTFLAGS", "-D warnings", false),
             ("RUSTFLAGS", "-Clinker=ROOT/cc", true),
             ("GOFLAGS", "-mod=vendor", false),

@@ -32,8 +32,7 @@ impl Source {
         file_name(&self.path)
     }
 
-    /// The events with which a text of the plugin may guard. Of a plugin that does not load, it is not known which it
-    /// handles.
+    /// The events that the text of the plugin may guard. Which of them a plugin handles is not known until it loads.
     pub(super) fn guards(&self) -> Vec<&'static str> {
         let names = |event: &str| {
             let quoted = [

@@ -7,7 +7,7 @@ use super::survey::Survey;
 use crate::optional::is_formula;
 use osier_base::text::head_bytes;
 
-/// Bytes behind `\(` in which its end is looked for.
+/// Bytes after `\(` within which the end must be.
 const NEAR: usize = 512;
 
 pub(super) fn may_occur(source: &str) -> bool {

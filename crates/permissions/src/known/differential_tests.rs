@@ -438,7 +438,7 @@ struct Trace {
     reader: Reader,
     child: Child,
     output: PathBuf,
-    /// The number after those of its lines, which must be reached.
+    /// The number after the last line, which the run must reach.
     last: Option<usize>,
 }
 
@@ -457,7 +457,7 @@ impl Trace {
     }
 }
 
-/// Programs that those of the table, or the lines, run besides them.
+/// Further programs, which the programs of the table or the lines start.
 const OTHERS: [&str; 23] = [
     "bash",
     "sh",

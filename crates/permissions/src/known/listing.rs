@@ -71,7 +71,7 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// The names that the last of these commands prints, of which each but the first reads those of the one before.
+    /// The names that a pipe of commands prints: each command reads the names of the one before.
     pub(super) fn of(
         commands: &[&[Word]],
         facts: &dyn Fn(&[Word]) -> Option<Facts>,

@@ -61,7 +61,7 @@ pub(crate) fn find(words: &[Word]) -> Option<Known> {
     find_within(words, MOST_WRAPPERS)
 }
 
-/// The names that the last of these commands prints, of which each but the first reads those of the one before.
+/// The names that a pipe of commands prints: each command reads the names of the one before.
 pub(crate) fn listing(commands: &[&[Word]]) -> Option<Listing> {
     Listing::of(commands, &|words| {
         let known = find_within(words, 0).filter(|known| known.reads_only)?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Bytes of a frame from which it goes in pieces.
+/// A frame with more bytes goes in pieces.
 const LARGE: usize = 16 * 1024;
 /// Bytes on the way without an acknowledgement: at first, at least and at most.
 const FIRST_WINDOW: usize = 16 * 1024;

@@ -55,9 +55,9 @@ pub(crate) struct Tree {
 enum MoveFiles {
     /// A note says that they differ.
     Compare,
-    /// Restoring those of the target is offered.
+    /// osier offers to restore the files of the target.
     Restore,
-    /// Restoring those that the undone turns changed is offered.
+    /// osier offers to restore the files that the undone turns changed.
     Undo,
 }
 

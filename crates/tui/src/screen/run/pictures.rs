@@ -40,7 +40,7 @@ impl Screen {
         self.clock.request_now(Instant::now());
     }
 
-    /// Has the terminal forget what it was sent.
+    /// Makes the terminal forget the pictures.
     pub(super) fn delete_pictures(&mut self) {
         self.forget_pictures();
         self.terminal
@@ -123,7 +123,7 @@ impl Screen {
         });
     }
 
-    /// The terminal may have lost what it was sent.
+    /// The terminal may have lost the pictures.
     pub(super) fn forget_pictures(&mut self) {
         self.painted.forget();
         self.tabs.front.app.pictures.forget_all();
