@@ -440,3 +440,17 @@ async fn user_is_warned_early_and_sees_the_context_report() {
     open.until(|event| *event == Event::Tree(TreeEvent::AutoCompactChanged { enabled: false }))
         .await;
 }
+
+#[tokio::test]
+async fn a_session_closes_while_a_compaction_begins() {
+    let place = TestProject::new();
+    let mut open = open(&place, 128_000, Script::always("done")).await;
+    open.run("hello").await;
+    open.host.send(Op::Tree(TreeOp::Compact {
+        instructions: None,
+        review: false,
+        up_to: None,
+    }));
+    // Without waiting for it: the summary asks the session, which closes, for its small model.
+    open.close().await;
+}

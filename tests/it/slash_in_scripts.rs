@@ -71,4 +71,9 @@ fn formats_of_programs_have_the_answer_of_a_command() {
     let result = of(&home, ["-p", "--output-format", "json", "/name Other"]);
     let result: serde_json::Value = serde_json::from_str(&result.stdout).unwrap();
     assert_eq!(result["result"], "The session is called `Other`.");
+    of(&home, ["-p", "-c", "hello"]);
+    let compacted = of(&home, ["-p", "-c", "--output-format", "json", "/compact"]);
+    let result: serde_json::Value = serde_json::from_str(&compacted.stdout).unwrap();
+    let answer = result["result"].as_str().unwrap();
+    assert!(answer.starts_with("Compacted: "), "{answer}");
 }

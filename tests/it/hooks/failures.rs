@@ -109,3 +109,23 @@ fn doctor_names_guards_that_cannot_start() {
         assert!(output.contains(&expected), "{expected}\n{output}");
     }
 }
+
+#[test]
+fn an_unreadable_guard_of_claude_code_stops_a_run_without_a_person() {
+    let run = |event: &str, matcher: &str| {
+        let home = Home::new();
+        let hooks = json!({"hooks": {event: matched(matcher, "exit 2")}}).to_string();
+        write(&home.work().join(".claude/settings.json"), &hooks);
+        let turns = json!([{"steps": [{"text": "done"}], "repeat": true}]);
+        let ran = home.scripted(&turns).args(["-p", "--trust", "hello"]).run();
+        (ran.code, ran.stderr)
+    };
+    let look_ahead = "(?!mcp__).*";
+    let (code, error) = run("PreToolUse", look_ahead);
+    assert_ne!(code, Some(0));
+    assert!(error.contains("invalid matcher `(?!mcp__).*`"), "{error}");
+    // A hook that guards nothing is only reported.
+    let (code, error) = run("PostToolUse", look_ahead);
+    assert_eq!(code, Some(0), "{error}");
+    assert!(error.contains("invalid matcher `(?!mcp__).*`"), "{error}");
+}

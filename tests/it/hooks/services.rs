@@ -104,6 +104,22 @@ async fn an_answer_of_something_else_blocks() {
 }
 
 #[tokio::test]
+async fn a_guard_that_is_no_program_never_runs_in_the_background() {
+    let server = WebServer::start(|_, _| {
+        plain(
+            "200 OK",
+            "",
+            r#"{"decision": "block", "reason": "not here"}"#,
+        )
+    });
+    let place = guarded(&json!({"type": "http", "url": server.url(), "async": true}));
+    let mut open = open(&place, runs(&["touch denied"])).await;
+    let expected = ("This call was denied: not here".to_owned(), false);
+    assert_eq!(result(&open.run("go").await), expected);
+    open.close().await;
+}
+
+#[tokio::test]
 async fn a_project_gets_no_key_for_its_headers() {
     let server = WebServer::start(|_, _| plain("200 OK", "", ""));
     let place = TestProject::new();

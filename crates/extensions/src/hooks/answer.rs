@@ -588,4 +588,29 @@ mod tests {
             None
         );
     }
+
+    #[test]
+    fn a_function_that_returns_nothing_has_not_answered() {
+        let answer = HookAnswer::of_returned(HookEvent::PreToolUse, &Value::Null, b"");
+        assert_eq!(answer.blocks, Blocks::Guards);
+        let empty = HookAnswer::of_returned(HookEvent::PreToolUse, &serde_json::json!({}), b"");
+        assert_eq!(empty, HookAnswer::default());
+    }
+
+    #[test]
+    fn an_answer_that_a_hook_refuses_is_not_sent() {
+        let reply = |action: &str| HookAnswer {
+            reply: Some((action.to_owned(), None)),
+            ..HookAnswer::default()
+        };
+        for (first, second, expected) in [
+            ("decline", "accept", "decline"),
+            ("accept", "cancel", "cancel"),
+            ("accept", "accept", "accept"),
+        ] {
+            let mut all = reply(first);
+            all.merge(reply(second));
+            assert_eq!(all.reply, reply(expected).reply);
+        }
+    }
 }

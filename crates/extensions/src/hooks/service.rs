@@ -439,4 +439,18 @@ mod tests {
             assert_eq!(place_of(url), shown);
         }
     }
+
+    #[test]
+    fn a_model_that_plays_a_file_is_known_in_any_letters() {
+        let played = |model: &str| {
+            let service = Service::Prompt {
+                prompt: String::new(),
+                model: Some(model.to_owned()),
+                continues: false,
+            };
+            service.played_file().is_some()
+        };
+        let found = ["script/a.json", " SCRIPT/a.json", "haiku", "p/script/a"].map(played);
+        assert_eq!(found, [true, true, false, false]);
+    }
 }

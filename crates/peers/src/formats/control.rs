@@ -652,4 +652,39 @@ mod tests {
             "{output}"
         );
     }
+
+    /// The answer to the first call of a hook, or of a server, after the program sent `response`; and the lines of osier.
+    fn call_answer(of_server: bool, response: &str) -> (Option<Result<Value, String>>, String) {
+        let (mut control, mut facts) = (Control::new(true), Facts::default());
+        let mut effect = Effect::default();
+        if of_server {
+            control.server_call(1, "s", &json!({}), &mut effect);
+        } else {
+            control.hook_call(1, "h", &json!({}), &mut effect);
+        }
+        let request = control.calls[0].request.clone();
+        let line = format!(
+            r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"{request}","response":{response}}}}}"#
+        );
+        let mut effect = Effect::default();
+        control.line(line.as_bytes(), &mut facts, &mut effect);
+        let answer = effect.call_answers.pop().map(|(_, answer)| answer);
+        (answer, String::from_utf8(effect.output).unwrap())
+    }
+
+    #[test]
+    fn an_answer_of_a_hook_counts_as_it_is() {
+        let blocks = r#"{"decision":"block","mcp_response":{}}"#;
+        let whole = json!({"decision": "block", "mcp_response": {}});
+        assert_eq!(call_answer(false, blocks).0, Some(Ok(whole)));
+        assert_eq!(
+            call_answer(true, r#"{"mcp_response":{"a":1}}"#).0,
+            Some(Ok(json!({"a": 1})))
+        );
+        assert_eq!(call_answer(false, "null").0, Some(Ok(Value::Null)));
+        // Of two decisions one would be ignored.
+        let (answer, told) = call_answer(false, r#"{"decision":"block","decision":"approve"}"#);
+        assert_eq!(answer, None);
+        assert!(told.contains("the key `decision` is there twice"), "{told}");
+    }
 }
