@@ -15,6 +15,8 @@ pub struct RealPath {
     pub real: PathBuf,
     /// For each link on the way: the path with all links before it resolved. Rules match on these names too.
     pub names: Vec<PathBuf>,
+    /// The links on the way, in real directories.
+    pub links: Vec<PathBuf>,
 }
 
 /// Resolves `path`, which must be absolute. A loop of links stays as it is: opening it fails.
@@ -25,7 +27,7 @@ pub fn resolve(path: &Path) -> RealPath {
 /// Like [`resolve`] for another view of the file system: `host` maps a path of the view to the path outside.
 /// `real` and `names` are paths of the view.
 pub fn resolve_in(path: &Path, host: &dyn Fn(&Path) -> PathBuf) -> RealPath {
-    let mut names = Vec::new();
+    let (mut names, mut links) = (Vec::new(), Vec::new());
     let mut real = PathBuf::from("/");
     let mut rest = reversed(path);
     while let Some(part) = rest.pop() {
@@ -38,6 +40,7 @@ pub fn resolve_in(path: &Path, host: &dyn Fn(&Path) -> PathBuf) -> RealPath {
             continue;
         };
         names.push(joined(&real, &rest));
+        links.push(real.clone());
         if names.len() > MAX_LINKS {
             real.extend(rest.iter().rev());
             break;
@@ -52,7 +55,7 @@ pub fn resolve_in(path: &Path, host: &dyn Fn(&Path) -> PathBuf) -> RealPath {
         real = super::path::canonical_key(&real);
     }
     names.retain(|name| *name != real);
-    RealPath { real, names }
+    RealPath { real, names, links }
 }
 
 /// The names of a path, the last one first.
@@ -103,24 +106,37 @@ mod tests {
             symlink(target, root.join(link)).unwrap();
         }
         symlink(root.join("out/deep"), root.join("work/absolute")).unwrap();
-        for (given, real, names) in [
-            ("work/src/a", "work/src/a", &[][..]),
-            ("work//src/./a/", "work/src/a", &[]),
-            ("work/none/../src/a", "work/src/a", &[]),
-            ("work/out/a", "out/a", &["work/out/a"]),
-            ("work/x/../out/a", "out/a", &["work/out/a"]),
-            ("work/src/dangling", "out/new", &["work/src/dangling"]),
+        for (given, real, names, links) in [
+            ("work/src/a", "work/src/a", &[][..], &[][..]),
+            ("work//src/./a/", "work/src/a", &[], &[]),
+            ("work/none/../src/a", "work/src/a", &[], &[]),
+            ("work/out/a", "out/a", &["work/out/a"], &["work/out"]),
+            ("work/x/../out/a", "out/a", &["work/out/a"], &["work/out"]),
+            (
+                "work/src/dangling",
+                "out/new",
+                &["work/src/dangling"],
+                &["work/src/dangling"],
+            ),
             (
                 "work/second/a",
                 "work/src/a",
                 &["work/second/a", "work/first/a"],
+                &["work/second", "work/first"],
             ),
             // `..` after a link leads to the parent of the target.
-            ("work/absolute/../b", "out/b", &["work/b"]),
+            (
+                "work/absolute/../b",
+                "out/b",
+                &["work/b"],
+                &["work/absolute"],
+            ),
         ] {
+            let below_root = |names: &[&str]| names.iter().map(|name| root.join(name)).collect();
             let expected = RealPath {
                 real: root.join(real),
-                names: names.iter().map(|name| root.join(name)).collect(),
+                names: below_root(names),
+                links: below_root(links),
             };
             assert_eq!(resolve(&root.join(given)), expected, "{given}");
         }

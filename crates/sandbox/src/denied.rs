@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use globset::GlobBuilder;
+use osier_base::real_path;
 use parking_lot::Mutex;
 
-use super::links;
 use super::mount_table::MountTable;
 use super::network::HostRule;
 use super::tree::MAX_ENTRIES;
@@ -194,7 +194,7 @@ impl Denied {
             let mut now = known.clone();
             for path in paths {
                 if path.canonicalize().ok().as_ref() != Some(path) {
-                    files.links.extend(links::on_the_way(path));
+                    files.links.extend(real_path::resolve(path).links);
                 }
                 let Some(file) = resolve(path, cwd, had_commands) else {
                     continue;

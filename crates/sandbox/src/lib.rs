@@ -42,7 +42,6 @@ mod denied;
 pub mod helper;
 #[cfg(target_os = "linux")]
 mod landlock;
-mod links;
 mod mount_table;
 mod mounts;
 pub mod network;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use osier_base::process::{Invocation, run_captured};
-use osier_base::{atomic_file, path, regular_file};
+use osier_base::{atomic_file, path, real_path, regular_file};
 use osier_permissions::trust::selects_code;
 use tempfile::{NamedTempFile, TempPath};
 
@@ -176,17 +176,13 @@ fn is_of_project(name: &OsStr, value: &OsStr, cwd: &Path, folders: &[PathBuf]) -
 
 /// Whether the model can write the file, or a link on the way leads to such a place.
 fn is_writable(file: &Path, folders: &[PathBuf]) -> bool {
-    let real = file
-        .ancestors()
-        .find_map(|part| Some((part.canonicalize().ok()?, file.strip_prefix(part).ok()?)));
-    let real = real.map(|(start, rest)| start.join(rest));
     let temporary = ["/tmp", "/private/tmp", "/var/tmp", "/dev/shm", "/proc"];
     let is_inside = |file: &Path| {
         folders.iter().any(|folder| file.starts_with(folder))
             || file.starts_with(std::env::temp_dir())
             || temporary.iter().any(|place| file.starts_with(place))
     };
-    is_inside(file) || real.is_none_or(|real| is_inside(&real))
+    is_inside(file) || is_inside(&real_path::resolve(file).real)
 }
 
 /// A number, a word for yes or no, or a long option: none of them names a file.
