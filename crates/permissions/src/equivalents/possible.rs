@@ -3,7 +3,7 @@
 
 use super::{COUNT_LIMIT, Equivalent, Equivalents};
 use crate::known;
-use crate::programs::{Container, Script, find, is_wrapper, name_of, runs_arguments};
+use crate::programs::{Container, Program, Script, find, is_wrapper, name_of, runs_arguments};
 use crate::shell::{self, Part, Word, is_assignment};
 
 /// Words among which a command can begin.
@@ -19,7 +19,7 @@ const NESTED_LIMIT: usize = 2;
 const SCRIPTS: [&str; 5] = ["BASH_ENV", "ENV", "GIT_CONFIG", "PROMPT_COMMAND", "PS4"];
 
 /// Arguments after which a program runs a command.
-const BEFORE: &[&str] = &[
+const STARTS: &[&str] = &[
     "--",
     "dlx",
     "exec",
@@ -45,60 +45,34 @@ pub(super) fn add_values(words: &[Word], depth: usize, others: &mut Equivalents)
     }
 }
 
-/// Adds the commands that the options of `words` may run.
+/// Adds the commands that the arguments of `words` may run.
 pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
-    let name = name_of(&words[0].text);
+    let Some((program, arguments)) = words.split_first() else {
+        return;
+    };
+    let name = name_of(&program.text);
     let program = find(name);
     let unnamed = known::unnamed(words);
     let is_dangerous = unnamed.as_ref().is_none_or(|found| !found.is_empty());
-    if !(runs_arguments(name) || program.runs_options || is_dangerous) {
+    let runs_parts = program.runs_options || is_dangerous;
+    if !(runs_arguments(name) || runs_parts) {
         return;
     }
-    let texts = words[1..].iter().take(WORDS_LIMIT);
-    let is_script = program.script != Script::No;
-    for (place, word) in texts.enumerate() {
-        let text = word.text.as_str();
-        let (before, rest) = words[1..].split_at(place);
-        if text.starts_with('-') && !text.starts_with("--") {
-            // `script -qc'rm x'`
-            for start in 2..=4 {
-                add_text(text.get(start..).unwrap_or_default(), depth, others);
-            }
-        }
-        if text.contains([' ', ';']) || text.starts_with(['!', '+']) {
-            add_text(text, depth, others);
-        }
-        if !(program.runs_options || is_dangerous) {
+    for place in 0..arguments.len().min(WORDS_LIMIT) {
+        let (before, rest) = arguments.split_at(place);
+        let text = rest[0].text.as_str();
+        add_argument(text, depth, others);
+        if !runs_parts {
             continue;
         }
-        let last = before.last().map_or("", |last| last.text.as_str());
-        let is_after = |word: &Word| BEFORE.contains(&word.text.as_str());
-        // The input of `xargs` is an argument, unless nothing else can be the command.
-        let skipped = usize::from(program.container == Container::Image);
-        let is_argument = word.from_input && !before.iter().rev().take(skipped + 1).any(is_after);
-        if before.iter().any(is_after) && !is_argument {
-            let given = &rest[0];
-            let is_container = program.container != Container::No;
-            let reads = others.feeds_input
-                && super::runs_input(name_of(&given.text), &rest[1..], others.feeds_input);
-            others.runs_input |= reads || (is_container && given.from_input);
-            push(rest.to_vec(), others);
+        add_rest(before, rest, program, others);
+        let option = before.last().map_or("", |last| last.text.as_str());
+        if unnamed.iter().flatten().any(|unnamed| *unnamed == option) {
+            add_value(rest, others);
         }
-        // The command of an option: `rg --pre rm x`, `gcc -wrapper rm,x`.
-        let mut options = unnamed.iter().flatten();
-        if options.any(|option| option == last) {
-            let mut command = rest.to_vec();
-            let separated: Vec<&str> = text.split(',').collect();
-            command.splice(..1, separated.into_iter().map(Word::literal));
-            push(rest.to_vec(), others);
-            push(command, others);
-        }
-        add_text(
-            text.split_once('=').map_or("", |(_, value)| value),
-            depth,
-            others,
-        );
-        if is_script && is_dangerous {
+        let value = text.split_once('=').map_or("", |(_, value)| value);
+        add_text(value, depth, others);
+        if program.script != Script::No && is_dangerous {
             add_script(text, depth, others);
             others.runs_input |= program.script == Script::Awk && computes_command(text);
         }
@@ -106,6 +80,43 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
             add_alias(program.names, text, others);
         }
     }
+}
+
+/// Adds the commands in the text of one argument: of a short option with its value (`script -qc'rm x'`), and of a command line.
+fn add_argument(text: &str, depth: usize, others: &mut Equivalents) {
+    if text.starts_with('-') && !text.starts_with("--") {
+        for start in 2..=4 {
+            add_text(text.get(start..).unwrap_or_default(), depth, others);
+        }
+    }
+    if text.contains([' ', ';']) || text.starts_with(['!', '+']) {
+        add_text(text, depth, others);
+    }
+}
+
+/// Adds the arguments `rest` as a command if a word like `exec` or `--` is among those before them.
+fn add_rest(before: &[Word], rest: &[Word], program: &Program, others: &mut Equivalents) {
+    let is_start = |word: &Word| STARTS.contains(&word.text.as_str());
+    // The input of `xargs` is an argument, unless nothing else can be the command.
+    let skipped = usize::from(program.container == Container::Image);
+    let is_argument = rest[0].from_input && !before.iter().rev().take(skipped + 1).any(is_start);
+    if !before.iter().any(is_start) || is_argument {
+        return;
+    }
+    let head = name_of(&rest[0].text);
+    let reads = others.feeds_input && super::runs_input(head, &rest[1..], others.feeds_input);
+    let is_container = program.container != Container::No;
+    others.runs_input |= reads || (is_container && rest[0].from_input);
+    push(rest.to_vec(), others);
+}
+
+/// Adds the command of an option: `rg --pre rm x`, `gcc -wrapper rm,x`.
+fn add_value(rest: &[Word], others: &mut Equivalents) {
+    let separated: Vec<&str> = rest[0].text.split(',').collect();
+    let mut command = rest.to_vec();
+    command.splice(..1, separated.into_iter().map(Word::literal));
+    push(rest.to_vec(), others);
+    push(command, others);
 }
 
 /// Whether a script of awk runs a command that is no single text: `system("r" "m x")`.

@@ -21,28 +21,19 @@ pub(crate) fn dangerous(words: &[Word], has_forms: fn(&str) -> bool) -> Option<V
     if completes && can_add_options(arguments, has_forms) {
         return None;
     }
-    let mut found = Vec::new();
     if !has_dangers(program) {
-        return Some(found);
+        return Some(Vec::new());
     }
+    let end = arguments.iter().position(|word| word.text == "--");
+    let (read, end) = arguments.split_at(end.unwrap_or(arguments.len()));
+    let mut found = Vec::new();
     let mut subcommands = Subcommands::default();
-    for (place, word) in arguments.iter().enumerate() {
+    for (place, word) in read.iter().enumerate() {
         let text = word.text.as_str();
-        if text == "--" {
-            match program.end {
-                End::OfOptions => break,
-                End::Named => {
-                    found.push(text);
-                    break;
-                }
-            }
-        }
-        if word.may_be_option {
-            return None;
-        }
         let is_candidate = subcommands.add(text);
         // An unknown word could be a subcommand that runs something.
-        if is_candidate && !word.is_fixed() && !program.subcommands.is_empty() {
+        let is_unknown = is_candidate && !word.is_fixed() && !program.subcommands.is_empty();
+        if word.may_be_option || is_unknown {
             return None;
         }
         let last = place.checked_sub(1).map(|last| &arguments[last]);
@@ -52,6 +43,10 @@ pub(crate) fn dangerous(words: &[Word], has_forms: fn(&str) -> bool) -> Option<V
         {
             found.push(text);
         }
+    }
+    match (program.end, end.first()) {
+        (End::Named, Some(end)) => found.push(end.text.as_str()),
+        (End::Named | End::OfOptions, _) => {}
     }
     Some(found)
 }

@@ -14,4 +14,4 @@ pub(crate) use known::{
     find, is_foreign_shell, is_shell, is_wrapper, name_of, runs_arguments, runs_code,
 };
 pub(crate) use scripts::{awk_is_plain, sed_scripts_are_plain as sed_is_plain};
-pub(crate) use table::{Adds, Container, Input, Script, Shell};
+pub(crate) use table::{Adds, Container, Input, Program, Script, Shell};

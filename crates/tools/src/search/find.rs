@@ -136,6 +136,15 @@ fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
     })
 }
 
+/// Why a list of paths ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Complete,
+    /// There are more paths than fit.
+    More,
+    Interrupted,
+}
+
 struct Plan {
     workspace: Arc<Workspace>,
     given: String,
@@ -162,12 +171,37 @@ impl Plan {
     fn execute(&self, cancel: &CancellationToken, updates: UpdateSink) -> ToolOutput {
         let problems = Problems::default();
         let mut listing = Listing::new(updates);
-        let (mut count, mut more) = (0, false);
+        let (count, end) = self.list(&mut listing, &problems, cancel);
+        let mut notices = Vec::from_iter(self.end_notice(count, end, listing.is_full()));
+        notices.extend(problems.notice());
+        let details = FindDetails {
+            pattern: self.given.clone(),
+            path: self.root.named().display().to_string(),
+            count,
+            truncated: end != End::Complete,
+            unreadable: problems.count() as u64,
+        };
+        let output = ToolOutput::success(listing.end(&notices), to_value(&details));
+        let status = match end {
+            End::Interrupted => ToolStatus::Aborted,
+            End::Complete | End::More => ToolStatus::Success,
+        };
+        ToolOutput { status, ..output }
+    }
+
+    /// Lists the paths that match; returns their number.
+    fn list(
+        &self,
+        listing: &mut Listing,
+        problems: &Problems,
+        cancel: &CancellationToken,
+    ) -> (u64, End) {
+        let mut count = 0;
         let hidden = names_hidden(&self.given);
-        let entries = entries(&self.root.path, None, hidden, &problems);
+        let entries = entries(&self.root.path, None, hidden, problems);
         for (place, entry) in entries.enumerate() {
             if cancel.is_cancelled() {
-                break;
+                return (count, End::Interrupted);
             }
             if place % TICK == 0 {
                 listing.show();
@@ -178,46 +212,34 @@ impl Plan {
             let slash = if entry.kind.is_dir() { "/" } else { "" };
             let name = self.root.name_of(&entry.path);
             let name = single_line(&self.workspace.display(&name));
-            more = count == self.limit || !listing.push(&format!("{name}{slash}\n"));
-            if more {
-                break;
+            if count == self.limit || !listing.push(&format!("{name}{slash}\n")) {
+                return (count, End::More);
             }
             if count == 0 {
                 listing.show();
             }
             count += 1;
         }
-        let aborted = cancel.is_cancelled();
-        let mut notices = Vec::new();
-        if aborted {
-            notices.push(format!("[interrupted after {count} paths]"));
-        } else if more {
-            let raise = if listing.is_full() {
-                ""
-            } else {
-                ", or raise limit"
-            };
-            notices.push(format!(
-                "[the first {count} paths; there are more. Narrow pattern or path{raise}]"
-            ));
-        } else if count == 0 {
-            notices.push(self.nothing());
-        }
-        notices.extend(problems.notice());
-        let details = FindDetails {
-            pattern: self.given.clone(),
-            path: self.root.named().display().to_string(),
-            count,
-            truncated: more || aborted,
-            unreadable: problems.count() as u64,
-        };
-        let output = ToolOutput::success(listing.end(&notices), to_value(&details));
-        let status = if aborted {
-            ToolStatus::Aborted
+        let end = if cancel.is_cancelled() {
+            End::Interrupted
         } else {
-            ToolStatus::Success
+            End::Complete
         };
-        ToolOutput { status, ..output }
+        (count, end)
+    }
+
+    /// Tells the model why the list is not complete, or that it is empty.
+    fn end_notice(&self, count: u64, end: End, is_full: bool) -> Option<String> {
+        match end {
+            End::Interrupted => Some(format!("[interrupted after {count} paths]")),
+            End::More => {
+                let raise = if is_full { "" } else { ", or raise limit" };
+                Some(format!(
+                    "[the first {count} paths; there are more. Narrow pattern or path{raise}]"
+                ))
+            }
+            End::Complete => (count == 0).then(|| self.nothing()),
+        }
     }
 
     fn nothing(&self) -> String {
