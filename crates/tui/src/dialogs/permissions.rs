@@ -1,5 +1,6 @@
 //! Permission mode and rules: choose a mode, add a rule, remove one. Rules that allow apply to this
-//! project, as in a question; rules that ask or deny are saved in the user's settings for all projects.
+//! project, as in a question; rules that ask or deny are saved in the user's settings for all
+//! projects.
 
 use crate::actions::{Action, Command, Effect as Request, Outbox, Toast};
 use crate::drawing::{Choice, Overlays, Picker, ValueBox, overlays, value_box};
