@@ -25,7 +25,8 @@ const LIST: usize = 64 << 20;
 const FILES: usize = 50_000;
 const FILE_BYTES: u64 = 256 << 20;
 
-/// The folder of a copy. Dropping it deletes it and what git has registered of it, even if git did not complete that.
+/// The folder of a copy. Dropping it deletes the folder and its registration in git, also an
+/// incomplete one.
 #[derive(Debug)]
 struct Folder(TemporaryFolder);
 
@@ -50,7 +51,7 @@ pub(crate) struct Copy {
     cwd: PathBuf,
     /// The repository of a worktree.
     repository: Option<Git>,
-    /// The file stamps when it was made.
+    /// The file stamps when the copy was made.
     pub stamps: Stamps,
 }
 
@@ -172,7 +173,7 @@ async fn repository(cwd: &Path) -> Result<Option<Repository>, CopyError> {
     let mut lines = output.split(|byte| *byte == b'\n').map(OsStr::from_bytes);
     let mut next = || PathBuf::from(lines.next().unwrap_or_default());
     let (prefix, common) = (next(), next());
-    // Git names it from the working directory.
+    // Git prints a path relative to the working directory.
     let common = fs::canonicalize(cwd).unwrap_or_default().join(common);
     Ok(Some(Repository {
         git,
@@ -181,7 +182,8 @@ async fn repository(cwd: &Path) -> Result<Option<Repository>, CopyError> {
     }))
 }
 
-/// A worktree next to its repository that stays once it is kept. Dropping it before, or a kill, removes it as a copy.
+/// A worktree next to its repository that stays after `keep`. Dropping it before, or a kill,
+/// removes it like a copy.
 #[derive(Debug)]
 pub(crate) struct LastingWorktree {
     folder: Folder,
@@ -228,7 +230,8 @@ impl LastingWorktree {
     /// The worktree stays, on the new branch `osier/NAME`.
     ///
     /// # Errors
-    /// The temporary folder cannot be changed, or git failed: then it stays without a branch.
+    /// The temporary folder cannot be changed, or git failed: then the worktree stays without a
+    /// branch.
     pub(crate) async fn keep(self) -> Result<(), CopyError> {
         let kept = lane_worktree::keep_outside(self.folder.0.path());
         kept.map_err(|source| CopyError::Io {
