@@ -1,4 +1,5 @@
-//! How clients show the calls of a tool. All of them read it: the screen, the browser chat, editors, exports and questions.
+//! How clients show the calls of a tool: the screen, the browser chat, editors, exports and
+//! questions.
 
 use osier_base::text;
 use osier_protocol::TodoList;
@@ -248,7 +249,7 @@ impl Count {
     }
 }
 
-/// How much a call has read or found: `3 matches in 2 files`. A diff and a picture say it themselves.
+/// How much a call has read or found: `3 matches in 2 files`. A diff and a picture need no count.
 pub(super) fn counted(counts: &[Count], details: &Value) -> Option<String> {
     let text = |name: &str| details.get(name).and_then(Value::as_str);
     if text("mimeType").is_some() || text("diff").is_some_and(|diff| !diff.is_empty()) {
