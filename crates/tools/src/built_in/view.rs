@@ -149,7 +149,9 @@ impl Part {
     ) -> Option<String> {
         let given = arguments.get(self.argument);
         let text = match self.kind {
-            PartKind::Text | PartKind::Command | PartKind::Page | PartKind::Path => words(given?)?,
+            PartKind::Text | PartKind::Command | PartKind::Page | PartKind::Path => {
+                value_text(given?)?
+            }
             PartKind::Lines => lines(arguments)?,
             PartKind::Patch => patched().join(", "),
             PartKind::Questions => questions(given?)?,
@@ -183,7 +185,8 @@ pub(super) fn subject(
     Some(shown.trim_start_matches(' ').to_owned())
 }
 
-fn words(value: &Value) -> Option<String> {
+/// A string, or the words of a list of strings.
+fn value_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Array(words) => {
