@@ -327,7 +327,7 @@ mod tree {
         });
     }
 
-    /// Two frames in it: a row up and a row down.
+    /// Draws two frames of the tree: a row up and a row down.
     #[divan::bench]
     fn step(bencher: Bencher) {
         let outline = outline();
@@ -385,7 +385,7 @@ mod editor {
             });
     }
 
-    /// The same as a chip.
+    /// Pastes the text as a chip and draws the visible lines.
     #[divan::bench(sample_count = 20)]
     fn paste_as_chip(bencher: Bencher) {
         let text = text();
@@ -409,7 +409,7 @@ mod editor {
         });
     }
 
-    /// The same after the chip.
+    /// Types a key after a chip, draws the visible lines, and stores the draft.
     #[divan::bench]
     fn key_behind_a_chip(bencher: Bencher) {
         let mut area = TextArea::default();

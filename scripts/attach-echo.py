@@ -88,7 +88,7 @@ class SlowProxy:
                 self.up += len(data)
             else:
                 self.down += len(data)
-            # As in a real line, what does not fit waits in the buffers of the sender.
+            # As on a real network, data beyond the rate waits in the buffers of the sender.
             free = max(free, time.monotonic()) + len(data) / self.rate
             await asyncio.sleep(max(0, free - time.monotonic() - 0.1))
             queue.append((free + self.delay, data))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure how long `osier attach ssh://…` needs to join a session over a slow line. Needs the OpenSSH server and root.
+"""Measure how long `osier attach ssh://…` needs to join a session over a slow connection. Needs the OpenSSH server and root.
 
     cargo build --release && scripts/attach-ssh.py target/release/osier [MILLISECONDS]
 

@@ -127,7 +127,7 @@ class Film:
         self.rest = ""
 
     def read(self, seconds):
-        """Take what the interface writes within this time."""
+        """Read what the interface writes within this time."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if not select.select([self.master], [], [], left)[0]:

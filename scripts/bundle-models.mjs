@@ -95,11 +95,11 @@ function compatOf(provider, model) {
     case "anthropic-messages":
       return {
         ...(modelCompat.forceAdaptiveThinking ? { adaptiveThinking: true } : {}),
-        // The same models accept both.
+        // The models that accept efforts in a conversation accept bound thinking, too.
         ...(modelCompat.supportsMidConvoEffort ? { boundThinking: true } : {}),
         ...(modelCompat.supportsCacheControlOnTools === false ? { noCacheControl: true } : {}),
         ...(modelCompat.sendSessionAffinityHeaders ? { sessionHeader: "x-session-affinity" } : {}),
-        // Their gateways accept the key in the same header as for the other formats.
+        // The gateways of these providers accept the key in the same header as for the other formats.
         ...(["openrouter", "github-copilot"].includes(provider) ? { keyHeader: "bearer" } : {}),
       };
     case "bedrock-converse": {

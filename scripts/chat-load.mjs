@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Measures the browser chat: loading on a slow line, and scrolling through a long session. Needs Node.js, Chromium and
+// Measures the browser chat: loading on a slow connection, and scrolling through a long session. Needs Node.js, Chromium and
 // `npm install --prefix DIRECTORY playwright-core axe-core`; run it on an idle machine.
 //
 //     cargo build --release
 //     OSIER_TEST_PLAYWRIGHT=DIRECTORY OSIER_BIN=target/release/osier scripts/chat-load.mjs
 //
-// Prints for a slow 4G line (1.6 Mbit/s, 150 ms) when the input field can be used, without and with the files of an earlier
+// Prints for a slow 4G connection (1.6 Mbit/s, 150 ms) when the input field can be used, without and with the files of an earlier
 // visit; and for a session of 2,200 messages the time from its end to its first message and the longest frame, on a desktop
 // and on a phone whose processor is six times slower.
 

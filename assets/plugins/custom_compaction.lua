@@ -6,7 +6,7 @@ local LONGEST = 2000 -- bytes of one prompt or answer
 local function short(text)
   if #text <= LONGEST then return text end
   local stop = LONGEST + 1
-  -- Not in the middle of a character.
+  -- The cut must not be in the middle of a character.
   while stop > 1 and (text:byte(stop) & 0xC0) == 0x80 do stop = stop - 1 end
   return text:sub(1, stop - 1) .. " …"
 end

@@ -1,5 +1,5 @@
--- After every run that changed tracked files: keeps their state as a commit that no branch knows, and
--- notes it in the conversation. `git stash apply COMMIT` brings it back.
+-- After every run that changed tracked files, stores their state as a commit outside of all branches and
+-- reports it in the conversation. `git stash apply COMMIT` restores that state.
 
 local last_tree
 
@@ -17,11 +17,11 @@ osier.on("settled", function()
   local made = osier.exec("git", { "stash", "create", "osier checkpoint" })
   local commit = made.stdout:match("^%x+")
   if made.code ~= 0 or not commit then return end
-  -- The same files make the same tree, whenever the commit was made.
+  -- Commits of the same files have the same tree, whatever their date.
   local tree = osier.exec("git", { "rev-parse", commit .. "^{tree}" }).stdout
   if tree == last_tree then return end
   last_tree = tree
-  -- A reference keeps it from being collected.
+  -- Without a reference git would delete the commit some day.
   osier.exec("git", { "update-ref", "refs/osier/checkpoints/" .. commit, commit })
   local changed = osier.exec("git", { "diff", "--shortstat", "HEAD" })
   osier.append_entry("git_checkpoint", {

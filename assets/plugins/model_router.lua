@@ -1,11 +1,11 @@
--- Chooses the model by what is asked. `/route PATTERN MODEL` adds a rule to the session: a prompt in
--- which the Lua pattern is found goes to that model. The first rule that fits counts.
+-- Chooses the model by the prompt. `/route PATTERN MODEL` adds a rule to the session: a prompt that contains
+-- the Lua pattern goes to that model. The first rule that matches applies.
 
 local rules = {}
 
 local function restore()
   rules = {}
-  -- A rule may be added while the old ones are read: it comes behind them.
+  -- A rule that is added while the stored rules are read comes after them.
   for at, rule in ipairs(osier.entries("route")) do table.insert(rules, at, rule) end
 end
 

@@ -1,4 +1,4 @@
--- Asks before a command that is hard to undo. Everything else passes.
+-- Asks before a command that is hard to undo. All other commands run.
 
 local risky = {
   { pattern = "rm%s+%-%a*[rf]", why = "removes files" },

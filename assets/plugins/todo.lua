@@ -1,5 +1,5 @@
--- A checklist the model keeps while it works, shown above the editor. It is stored in the session, so it is
--- there again when the session is resumed.
+-- A checklist that the model maintains while it works, shown above the editor. The list is stored in the
+-- session and returns when the session is resumed.
 
 local items = {}
 

@@ -240,7 +240,7 @@ pub(super) fn bridge(args: &RpcArgs, folders: &Folders) -> Result<Exit, String> 
     let path = Path::new(args.connect.as_deref().unwrap_or_default());
     let bridged = block_on_with_input(async {
         let (mut input, mut output) = (tokio::io::stdin(), terminal_output::async_stdout());
-        // Before a server is started for it.
+        // The request is checked before a server is started for it.
         let request = match &args.request {
             Some(request) => decoded(request)?,
             None => http_request_line(first_line(&mut input).await)?,

@@ -26,7 +26,7 @@ use osier_store::{Scope, SessionDirectory};
 
 /// The variable with the name of the shell, in which scripts call osier.
 const VARIABLE: &str = "OSIER_COMPLETE";
-/// Candidates at most: more would not be read.
+/// The maximum number of candidates: nobody reads more.
 const MOST: usize = 200;
 /// Columns of a title.
 const TITLE: usize = 60;

@@ -78,11 +78,11 @@ pub(super) fn prompts(
 /// How much standard input is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piped {
-    /// It may be open without a reason: the text that is there.
+    /// Standard input may be open without a reason: only the text that is there is read.
     Optional,
-    /// Until its end: `-` or `--stdin` asks for it.
+    /// Standard input is read to its end, because `-` or `--stdin` asks for it.
     Requested,
-    /// Until its end: it is the prompt.
+    /// Standard input is read to its end: it is the prompt.
     Prompt,
 }
 

@@ -98,7 +98,7 @@ struct Flag {
 
 /// Every mode that opens a session.
 const SESSION: &[RunMode] = &[Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp];
-/// The same, and a server, which opens more.
+/// Every mode that opens a session, and the server, which opens several.
 const SERVED: &[RunMode] = &[
     Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Serve,
 ];
@@ -134,10 +134,11 @@ const FLAGS: &[Flag] = &[
             Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Serve, Attach, Models,
         ],
     ),
-    // To switch between them.
+    // Only these modes can switch between the models.
     flag("models", &[Screen, Rpc, Acp]),
     flag("thinking", SERVED),
-    // Of the model that `--model` names: the list says which models have a key.
+    // The key is for the model that `--model` names, and for the list, which says which models have
+    // a key.
     flag(
         "api_key",
         &[
@@ -145,7 +146,7 @@ const FLAGS: &[Flag] = &[
         ],
     ),
     flag("base_url", SESSION),
-    // Of a server: whether it is an LLM proxy.
+    // With `serve`, the flag says whether the server is an LLM proxy.
     flag(
         "proxy",
         &[
@@ -430,7 +431,7 @@ mod tests {
             assert!(args.given.contains(&id), "{words:?}");
             let rows: Vec<&Flag> = FLAGS.iter().filter(|flag| flag.id == id).collect();
             assert_eq!(rows.len(), 1, "one row for `{id}`");
-            // Others may have to be there, too.
+            // The flag may require other flags, too: they are left out here.
             let alone = Args {
                 given: vec![id.clone()],
                 ..args

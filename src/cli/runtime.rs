@@ -5,7 +5,7 @@ use std::time::Duration;
 use osier_base::allocator;
 use tokio::runtime::{Builder, Runtime};
 
-/// A start is over by then. Its code is returned to the system.
+/// The time after which the start is over: the memory of its code is returned to the system then.
 const START: Duration = Duration::from_millis(400);
 
 /// How long blocking work, such as a write of the session index, may take to end after everything else.

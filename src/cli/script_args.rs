@@ -128,7 +128,7 @@ fn append(setup: &mut SessionSetup, text: String) {
 /// Applies the request with which a program begins. Returns the schema of the answers, if it has one.
 ///
 /// # Errors
-/// The schema is not one.
+/// The schema is no JSON Schema.
 pub(super) fn initialize(
     given: Initialize,
     setup: &mut SessionSetup,

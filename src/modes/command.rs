@@ -67,7 +67,7 @@ impl RunningCommand {
                 _ => RunOutcome::Completed,
             };
         }
-        // The session may tell the same of its start before.
+        // The same event can come before, when the session starts: the last one is the answer.
         self.answer = slash::describe(event).or(self.answer.take());
         self.answer.is_some() && self.end == CommandEnd::Event
     }

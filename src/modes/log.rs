@@ -166,7 +166,7 @@ impl Log<'_> {
         }
     }
 
-    /// Thinking is shown on a terminal only, where its colour tells it from the answer.
+    /// Thinking is shown on a terminal only, where its colour distinguishes it from the answer.
     fn thinking(&mut self, text: &str) {
         if self.options.verbose && self.out.is_terminal() {
             self.write(THINKING, &sanitize(text), "");

@@ -64,7 +64,8 @@ pub struct ProgramHooks {
 }
 
 impl ProgramHooks {
-    /// No hooks. The setup of the session gets the registry, and its servers in the program get the link.
+    /// Creates a registry without hooks for the setup of the session, and the link for its MCP
+    /// servers in the program.
     pub fn new() -> (Arc<CallbackHooks>, ProgramLink, Self) {
         let (registry, calls) = CallbackHooks::new();
         let (link, servers) = ProgramLink::new();
@@ -96,7 +97,7 @@ osier_base::opaque_debug!(Run<'a>);
 /// How all prompts ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ended {
-    /// Of the last prompt that ran.
+    /// The outcome of the last prompt that ran.
     pub outcome: RunOutcome,
     /// Why the run failed, if no event of the session says it.
     pub problem: Option<String>,
@@ -169,7 +170,8 @@ impl Progress {
 impl Run<'_> {
     /// Runs the prompts, then the prompts of `input` until its end.
     ///
-    /// # Errors The output is closed, or the input cannot be read.
+    /// # Errors
+    /// The output is closed, or the input cannot be read.
     pub async fn run(
         mut self,
         mut events: Subscription<Event>,

@@ -33,7 +33,7 @@ impl AnswerSchema {
     /// The value in `answer`.
     ///
     /// # Errors
-    /// It is no JSON, or does not match.
+    /// The answer is no JSON, or does not match the schema.
     pub(super) fn check(&self, answer: &str) -> Result<Value, String> {
         let json = without_fence(answer.trim());
         let value: Value =

@@ -585,7 +585,7 @@ async fn fallback_model_is_tried_before_waiting() {
 async fn provider_with_an_invalid_key_is_skipped_until_selected() {
     let first = Script::new()
         .turn(|turn| turn.fail(auth_error()))
-        .turn(|turn| turn.text("mended"));
+        .turn(|turn| turn.text("fixed"));
     let second = Script::always("the other answers");
     let scene = AgentSetup::new()
         .script(first)
@@ -608,10 +608,7 @@ async fn provider_with_an_invalid_key_is_skipped_until_selected() {
     ran.stage.agent.send(user("and now"));
     ran.stage.settled().await;
     assert_eq!(asked(&ran)[3..], ["test/one"]);
-    assert_eq!(
-        ran.stage.conversation().last().unwrap(),
-        "assistant: mended"
-    );
+    assert_eq!(ran.stage.conversation().last().unwrap(), "assistant: fixed");
 }
 
 #[tokio::test(start_paused = true)]

@@ -48,7 +48,7 @@ fn circles_are_found() {
         ]),
         std::slice::from_ref(&circle)
     );
-    // Through the face of the crate.
+    // The circle goes through a re-export at the root of the crate.
     let face = ("", "pub use b::B;");
     assert_eq!(
         found(&[face, ("a", "use crate::B;"), ("b", "use crate::a;")]),

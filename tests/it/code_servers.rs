@@ -131,7 +131,8 @@ impl Case {
     fn command(&self) -> Option<Vec<String>> {
         let is_elsewhere = self.program.starts_with('/') && !Path::new(self.program).is_file();
         let program = if is_elsewhere {
-            // Not a Debian package: the one of rustup, for example, which may be a proxy without its component.
+            // The program does not come from a Debian package: that of rustup, for example, may be
+            // a proxy without its component.
             let program = skip::program(&[self.server], self.install)?;
             let version = Command::new(&program).arg("--version").output();
             if !version.is_ok_and(|output| output.status.success()) {

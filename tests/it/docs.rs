@@ -91,7 +91,7 @@ fn every_link_has_a_target() {
     assert_eq!(broken, Vec::<String>::new());
 }
 
-/// Without it, some viewers join the spaces of a row.
+/// Without `xml:space`, some viewers join the spaces of a row.
 #[test]
 fn pictures_preserve_spaces() {
     let pictures = fs::read_dir(root().join("docs/pictures")).unwrap();

@@ -223,7 +223,7 @@ fn invalid_usage_is_a_warning_once_in_a_session() {
 }
 
 /// The log of a run that receives `answer` once and then a valid answer, and its status.
-fn mended(answer: Answer) -> String {
+fn log_of_retry(answer: Answer) -> String {
     let (ended, _) = ask([answer, Answer::says("well")]);
     assert_eq!(
         (ended.code, ended.stdout.as_str()),
@@ -241,15 +241,15 @@ fn transient_server_errors_are_retried() {
         Answer::plain(status, "content-type: application/json", &body)
     };
     assert_eq!(
-        mended(fault("500 Internal Server Error", "boom")),
+        log_of_retry(fault("500 Internal Server Error", "boom")),
         "[WRN] ← [1.0] llm here:m: model_error: `here` answered 500: boom\n"
     );
     assert_eq!(
-        mended(fault("529 Overloaded", "too busy")),
+        log_of_retry(fault("529 Overloaded", "too busy")),
         "[WRN] ← [1.0] llm here:m: model_error: `here` answered 529: too busy\n"
     );
     let garbage = Answer::stream().raw("data: {\"choices\": [{]]]\n\ndata: ???\n\n");
-    let told = mended(garbage);
+    let told = log_of_retry(garbage);
     assert!(
         told.starts_with("[WRN] ← [1.0] llm here:m: invalid_response: "),
         "{told}"
@@ -259,7 +259,7 @@ fn transient_server_errors_are_retried() {
         "content-type: text/event-stream",
         "\u{0}\u{1}\u{2}\u{3}",
     );
-    let told = mended(binary);
+    let told = log_of_retry(binary);
     assert!(
         told.starts_with("[WRN] ← [1.0] llm here:m: invalid_response: "),
         "{told}"

@@ -20,7 +20,7 @@ fn project() -> Home {
     home
 }
 
-/// The model asks for the map of what is about carts, and then answers.
+/// The model asks for the part of the map about carts, and then answers.
 fn asks() -> Value {
     json!([
         {"steps": [{"tool": "map", "arguments": {"query": "cart"}}]},

@@ -353,7 +353,7 @@ async fn plan_mode_denies_writes_of_every_tool() {
     .await;
     open.prompt("go");
     let mut events = Vec::new();
-    // Until the run is over, and the job, where a sandbox let it begin.
+    // Waits until the run is over, and the job, too, where a sandbox let it begin.
     let (mut job_over, mut run_over) = (false, false);
     while !(job_over && run_over) {
         events.extend(open.until(|_| true).await);
@@ -464,7 +464,7 @@ async fn project_trust_is_asked_once_and_settings_can_only_tighten() {
         _ => None,
     });
     assert_eq!(told, Some((PermissionMode::Ask, 1)));
-    // The user can look at the decision again, and take it back.
+    // The user can review the decision and revert it.
     open.host.send(Op::AskTrust);
     let again = question(&mut open).await;
     assert_eq!(again.subject, asked.subject);

@@ -262,8 +262,8 @@ fn prompts_and_control_requests_are_read_as_lines() {
     assert_eq!(lines[3]["isReplay"], true);
 }
 
-/// The Python with the SDK. Skips the test if it is missing.
-/// The program sends its prompt without waiting for the answer to `initialize`: what is refused there may guard it.
+/// The program sends its prompt without waiting for the answer to `initialize`: a field that is
+/// refused there may have been meant to protect the run.
 #[test]
 fn refused_initialization_ends_the_run_before_the_first_call() {
     for (field, value) in [

@@ -123,10 +123,10 @@ async fn moving_before_a_prompt_sends_the_next_as_a_sibling() {
     };
     let prompts = open.ids(Tag::User).await;
     assert_eq!(parent(&prompts[1]), parent(&prompts[2]));
-    // The first prompt has nothing before it.
+    // Before the first prompt the conversation is empty.
     open.tree(to(&prompts[0]));
     assert_eq!(open.moved().await, (vec![], Some("one".to_owned())));
-    // After an answer, the answer is included; a reopened session continues at the same entry.
+    // A move to an answer includes the answer; a reopened session continues at the same entry.
     let given = open.ids(Tag::Assistant).await;
     open.tree(to(&given[1]));
     let (shown, prompt) = open.moved().await;
@@ -481,7 +481,7 @@ async fn last_prompt_is_retried_as_a_sibling() {
     let model = Some("nobody/knows".to_owned());
     open.tree(TreeOp::RetryPrompt { model });
     assert!(open.noticed().await.contains("nobody/knows"));
-    // Nothing has moved.
+    // The conversation has not moved.
     let outline = open.outline().await;
     let leaf = outline.get(outline.leaf.unwrap()).unwrap();
     assert_eq!(leaf.tag, Tag::Assistant);
@@ -642,7 +642,7 @@ async fn branches_are_labelled_hidden_and_shown() {
     let labels: Vec<u32> = outline.labels.iter().map(|(number, _)| *number).collect();
     assert_eq!(named(&labels), std::slice::from_ref(&entry_id));
     assert_eq!(outline.labels[0].1, "try");
-    // A reopened session knows both.
+    // A reopened session has the same labels and hidden entries.
     let path = open.path();
     open.close().await;
     let mut open = place.open(SessionChoice::File(path), answers()).await;

@@ -428,7 +428,7 @@ async fn provider_without_a_key_is_skipped_until_it_has_one() {
         let result = agent.run("go", Vec::new()).await;
         assert_eq!(result.answer().as_deref(), Some("here"));
     }
-    // The user has signed in again.
+    // The user signs in again.
     let provider_name = "first".to_owned();
     agent.send(Op::EnableProvider {
         provider: provider_name,

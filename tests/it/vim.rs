@@ -206,7 +206,7 @@ impl Driver {
     }
 }
 
-/// Every key sequence.
+/// All key sequences of `KEYS`.
 fn sequences() -> impl Iterator<Item = &'static str> {
     KEYS.iter().flat_map(|(_, keys)| keys.split_whitespace())
 }

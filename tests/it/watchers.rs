@@ -1,6 +1,8 @@
-//! Programs that watch files see every change that osier makes, and see the file last as there.
+//! Programs that watch files must see every change that osier makes, and that the file exists at
+//! the end.
 //!
-//! `.ci/run` installs them; `OSIER_TEST_WATCHERS` names the folder with the packages of npm and PyPI.
+//! `.ci/run` installs the programs; `OSIER_TEST_WATCHERS` names the folder with the packages of npm
+//! and PyPI.
 
 #![expect(clippy::disallowed_methods, reason = "a test writes its own files")]
 
@@ -31,19 +33,20 @@ struct Watcher {
     name: &'static str,
     /// The program below the folder of packages, or on `PATH`.
     program: &'static str,
-    /// `FOLDER` and `FIXTURES` stand for the folders of the packages and of the scripts here.
+    /// The arguments, in which `FOLDER` and `FIXTURES` stand for the folders of the packages and of
+    /// the scripts here.
     arguments: &'static [&'static str],
     file: &'static str,
-    /// The content of `file`; `VALUE` changes.
+    /// The content of `file`, in which the test replaces `VALUE`.
     content: &'static str,
     /// A part of the line that says that the first build, or the start, is over.
     ready: &'static str,
     /// The file that the program makes of `file`, outside the working directory: osier never restores it. Without it, the
     /// program prints the content.
     output: Option<&'static str>,
-    /// Whether it prints `deleted`.
+    /// Whether the program prints `deleted`.
     reports_deletion: bool,
-    /// Other files that it needs. `FOLDER` stands for the folder of the packages.
+    /// Other files that the program needs. `FOLDER` stands for the folder of the packages.
     others: &'static [(&'static str, &'static str)],
 }
 
@@ -89,7 +92,7 @@ const WATCHFILES: Watcher = printing(
 const NODEMON: Watcher = Watcher {
     file: "watched.js",
     content: "console.log('ran VALUE');\n",
-    // It starts the program before it watches.
+    // nodemon starts the program before it watches.
     ready: "watching 1 file",
     reports_deletion: false,
     ..printing(
@@ -283,7 +286,7 @@ impl Watcher {
             // A shell and what it has started end together.
             .process_group(0)
             .stdout(Stdio::piped())
-            // esbuild tells there what it does.
+            // esbuild reports its builds there.
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();

@@ -25,9 +25,11 @@ const PATIENCE: Duration = Duration::from_mins(4);
 const STEP: usize = 6;
 /// Bytes of a prompt, which travels in several messages.
 const LENGTH: usize = 40_000;
-/// Bytes of a prompt that takes longer than a connection may be silent, and its bytes in a second.
+/// Bytes of a prompt that takes longer to send than a connection may be silent, and the bytes that
+/// are sent per second.
 const SLOW: (usize, usize) = (100_000, 8_000);
-/// The minutes after which a server unloads an idle session: that of each cut, and one that only unloads at leisure.
+/// The minutes after which a server unloads an idle session: in the tests that unload it at each
+/// cut, and in the others.
 const UNLOAD_SOON: &str = "0.01";
 const UNLOAD_LATER: &str = "1";
 /// A connection with more messages never ends.
@@ -71,7 +73,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
                 Some(then) => cuts(name, &server, then, step, end),
                 None => slow(&server),
             };
-            // The threads of the relays keep it until the end of the program.
+            // The threads of the relays keep the server until the end of the program.
             let mut server = locked(&server);
             server.child.kill()?;
             server.child.wait()?;
@@ -86,7 +88,8 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
     Ok(report)
 }
 
-/// Cuts connections at one message after the other, until the client has sent everything before the cut.
+/// Cuts the connection at one message after the other, until the client has sent everything before
+/// the cut.
 fn cuts(
     name: &str,
     server: &Arc<Mutex<Server>>,
@@ -160,7 +163,7 @@ fn prompts(server: &Arc<Mutex<Server>>, relay: &Relay, length: usize) -> Result<
         ..AttachOptions::default()
     };
     let (handle, mut events) = attach(Target::Http(format!("http://{}", relay.address)), options);
-    // Nobody else reads the events.
+    // Nobody else reads the events, so their queue would grow.
     tokio::spawn(async move { while events.recv().await.is_some() {} });
     let long = format!("GO text 1\n{}", "a long line\n".repeat(length / 12));
     let mut expected = vec!["GO text 0".to_owned()];
@@ -174,7 +177,7 @@ fn prompts(server: &Arc<Mutex<Server>>, relay: &Relay, length: usize) -> Result<
         };
         handle.send(prompt.into());
         let mut stored = Vec::new();
-        // After a restart nobody finishes the run that was interrupted.
+        // After a restart nobody continues the interrupted run.
         let is_done = until(PATIENCE, || {
             let server = locked(server);
             stored = server.prompts(&id).unwrap_or_default();
@@ -198,7 +201,7 @@ struct Server {
     program: PathBuf,
     unload_after: &'static str,
     child: Child,
-    /// Open as long as the server runs.
+    /// The output must stay open as long as the server runs.
     _output: Option<BufReader<ChildStdout>>,
     address: String,
     token: String,
@@ -314,7 +317,7 @@ struct Relay {
     /// The messages in both directions.
     passed: Arc<AtomicUsize>,
     connections: Arc<AtomicUsize>,
-    /// Bytes in a second from the client; 0 for all at once.
+    /// Bytes per second from the client; 0 for no limit.
     pace: Arc<AtomicUsize>,
 }
 
@@ -355,9 +358,10 @@ impl Relay {
                             0
                         };
                         let at_cut = |close: &dyn Fn()| {
-                            // The client cannot return before.
+                            // The locked server keeps the client from connecting again too early.
                             let mut server = locked(&server);
-                            // A session with a client is not unloaded.
+                            // The connection is closed first: a session with a client is not
+                            // unloaded.
                             close();
                             let _ = match then {
                                 Then::Continue => Ok(()),

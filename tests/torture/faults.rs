@@ -29,14 +29,15 @@ const CALLS: &[&str] = &[
     "unlink,unlinkat",
 ];
 const FAULTS: &[&str] = &["error=ENOSPC", "error=EIO", "signal=KILL"];
-/// Calls that a limit of the system refuses. The C library makes them itself, so no library before it can.
+/// Calls that a limit of the system refuses. The C library makes them itself, so a library that is
+/// loaded before it cannot replace them.
 const REFUSED: &[(&str, &str)] = &[
     ("mmap", "error=ENOMEM"),
     ("clone,clone3,fork,vfork", "error=EAGAIN"),
 ];
-/// Cases of the short version.
+/// The number of cases in the short version.
 const SHORT: usize = 5;
-/// Calls of one kind at most.
+/// The maximum number of calls of one kind.
 const MOST: usize = 300;
 const PATIENCE: Duration = Duration::from_mins(2);
 const SETTINGS: &str = "model = \"openai-chat-completions/m\"\n";
@@ -111,7 +112,8 @@ fn can_trace() -> bool {
     traced.is_ok_and(|status| status.success())
 }
 
-/// Runs a prompt with a fault in the call number `place` of each thread. Whether there was such a call, and what was wrong.
+/// Runs a prompt with a fault in the call number `place` of each thread. Returns whether there was
+/// such a call, and the problems.
 fn one(victim: &mut Victim, calls: &str, fault: &str, place: usize) -> (bool, Vec<String>) {
     let number = victim.number;
     victim.number += 1;

@@ -22,11 +22,11 @@ use crate::support::wires::{Turn, Wire, aws_frame};
 /// The expected result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
-    /// The complete text.
+    /// The answer has the complete text.
     Success,
-    /// An error that may be tried again.
+    /// An error that osier may try again.
     Again,
-    /// An error that would come back.
+    /// An error that another attempt would repeat.
     Never,
     /// An error of either kind.
     Failure,
@@ -109,7 +109,7 @@ fn judge(expected: Expected, (text, last): &(String, Option<StreamEvent>)) -> Re
 async fn outcome(wire: Wire, fault: Fault) -> io::Result<(String, Option<StreamEvent>)> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
-    // The page of a gateway gets a second request.
+    // The server answers twice, because osier sends a second request after the page of a gateway.
     thread::spawn(move || while serve(&listener, &fault).is_ok() {});
     let model = Model {
         provider: "vendor".to_owned(),
@@ -194,12 +194,12 @@ fn head(kind: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n").into_bytes()
 }
 
-/// How many frames at least make a complete answer.
+/// The minimum number of frames of a complete answer.
 fn needed(wire: Wire, frames: &[Vec<u8>]) -> usize {
     match wire {
-        // The usage and `[DONE]` follow the end.
+        // The usage and `[DONE]` follow the frame that ends the answer.
         Wire::Chat => frames.len() - 2,
-        // The message has ended; its last event says nothing more.
+        // The last event only says that the message has ended.
         Wire::Anthropic | Wire::Bedrock => frames.len() - 1,
         _ => frames.len(),
     }
@@ -269,7 +269,7 @@ fn refused(_: Wire, faults: &mut Vec<Fault>) {
     for (status, expected) in statuses {
         for (place, (kind, body)) in bodies.iter().enumerate() {
             let length = body.len();
-            // The page of a gateway was worth one more request.
+            // After the page of a gateway, osier has already sent a second request.
             let is_page = *kind == "text/html" && status >= 500 && status != 504;
             let expected = if is_page { Expected::Never } else { expected };
             let head = format!(

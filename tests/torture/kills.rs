@@ -19,13 +19,13 @@ use crate::support::model::ModelServer;
 use crate::support::random::Random;
 use operations::OPERATIONS;
 
-/// Kills in the short version.
+/// The number of kills in the short version.
 const SHORT: usize = 12;
-/// Kills by hand, if there is enough time.
+/// The number of kills by hand, if there is enough time.
 const WANTED: usize = 2_000;
-/// Kills of one home, before it is as large as to be slow.
+/// The number of kills in one home: a home with more sessions is slow.
 const PER_HOME: usize = 25;
-/// Workers of different homes.
+/// The number of workers, each in a home of its own.
 const WORKERS: usize = 2;
 const MOST_FAILURES: usize = 100;
 

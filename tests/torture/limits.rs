@@ -27,26 +27,27 @@ const CALLS: &[&str] = &[
     "posix_spawn",
     "open",
     "socket",
-    // A file on a server that was replaced, one without locks, a damaged disk.
+    // The next errors are those of a file that was replaced on its server, of a file system without
+    // locks, and of a damaged disk.
     "stale",
     "flock",
     "read",
     "write",
     "fdatasync",
 ];
-/// How many calls fail: this one, or all from it on.
+/// The number of calls that fail: only one, or all later ones, too.
 const LENGTHS: &[u32] = &[1, u32::MAX];
-/// Cases of the short version.
+/// The number of cases in the short version.
 const SHORT: usize = 5;
-/// Calls of one kind at most.
+/// The maximum number of calls of one kind.
 const MOST: usize = 400;
-/// Limits of processes.
+/// The limits of processes that are tried.
 const PROCESSES: std::ops::RangeInclusive<u32> = 1..=24;
 const PATIENCE: Duration = Duration::from_secs(30);
 const SETTINGS: &str = "model = \"openai-chat-completions/m\"\n";
 
-/// `FAIL_CALL` fails from its call number `FAIL_AT` on, `FAIL_LENGTH` times, in the first process only. `FAIL_REPORT` is
-/// created then.
+/// The call `FAIL_CALL` fails `FAIL_LENGTH` times from its number `FAIL_AT` on, in the first
+/// process only, and the file `FAIL_REPORT` is created.
 const SHIM: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -176,7 +177,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
     Ok(cases.report)
 }
 
-/// How a run is started, with its number.
+/// Starts a run with a number.
 type Start<'a> = &'a dyn Fn(&Victim, u64) -> Command;
 
 /// The cases, one after the other.
@@ -330,7 +331,7 @@ impl OtherUser {
     }
 }
 
-/// Limits what this user starts, to whom the home then belongs.
+/// A command that runs as the limited user, who becomes the owner of the home.
 fn limited_command(home: &Home) -> Command {
     home.give_to(USER);
     let mut command = home.command(Path::new("setpriv"));

@@ -24,7 +24,7 @@ use worker::{Counts, Worker};
 const PATIENCE: Duration = Duration::from_mins(1);
 /// How long the short version runs.
 const SHORT: Duration = Duration::from_secs(8);
-/// Prompts a minute by hand: 5,000 in eight hours.
+/// Prompts per minute by hand: 5,000 in eight hours.
 const PACE: f64 = 11.0;
 /// The name of each worker and how it starts osier.
 const WORKERS: &[(&str, &[&str])] = &[("alone", &[]), ("second", &[]), ("attached", &["attach"])];
@@ -106,7 +106,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
 fn home(folder: &Path, server: &ModelServer) -> io::Result<Home> {
     let settings = "model = \"openai-chat-completions/m\"\nsubagents = true\n";
     let home = Home::new(folder.to_owned(), &server.models_json(), settings)?;
-    // A server that an interrupted run left knows another model server.
+    // A server that an interrupted run left uses another model server.
     let are_gone = until(PATIENCE, || {
         let left = home.processes();
         for process in &left {
@@ -127,7 +127,7 @@ fn home(folder: &Path, server: &ModelServer) -> io::Result<Home> {
     Ok(home)
 }
 
-/// The memory at the end compared with that after the warm-up, the first tenth.
+/// Compares the memory at the end with that after the warm-up, the first tenth of the run.
 fn growth(samples: &[Sample]) -> Vec<String> {
     let [first, last] =
         [samples.first(), samples.last()].map(|sample| sample.map_or(0.0, |sample| sample.seconds));

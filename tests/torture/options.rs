@@ -23,18 +23,18 @@ const WITH_VALUE: &[&str] = &[
 /// The options of a run.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// `None` is the short version.
+    /// The hours that the parts run; `None` for the short version.
     pub(crate) hours: Option<f64>,
     pub(crate) only: Vec<String>,
     pub(crate) seed: u64,
-    /// Prompts a minute of `mixed`.
+    /// Prompts per minute of `mixed`.
     pub(crate) pace: Option<f64>,
     pub(crate) plot: Option<PathBuf>,
     /// Runs only the cases of `stuck`, `limits` and `trouble` whose name contains this.
     pub(crate) case: Option<String>,
-    /// The parts were named.
+    /// Whether the parts were named on the command line.
     pub(crate) is_chosen: bool,
-    /// Continues the run of `mixed` whose results are in `out`.
+    /// Whether the run of `mixed` whose results are in `out` is continued.
     pub(crate) is_resumed: bool,
     program: Option<PathBuf>,
     out: Option<PathBuf>,

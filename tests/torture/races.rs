@@ -15,7 +15,7 @@ use crate::support::model::ModelServer;
 use crate::support::random::Random;
 use crate::support::rpc::Rpc;
 
-/// Versions of the other program.
+/// The number of versions that the other program writes in the short version.
 const SHORT: u64 = 150;
 const WANTED: u64 = 20_000;
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -74,8 +74,8 @@ fn content(version: u64) -> String {
     format!("agent:\nother: {version}\n")
 }
 
-/// Replaces the file until `wanted` versions were written, with at least one edit between them. The version in the file
-/// must always be the last one of this program, or an edit of it.
+/// Replaces the file until `wanted` versions were written, with at least one edit between them, and
+/// checks each time that the file contains the last version of this program, or an edit of it.
 fn replace(path: &Path, mut random: Random, wanted: u64, is_over: &AtomicBool) -> io::Result<Seen> {
     let mut seen = Seen::default();
     let temporary = path.with_extension("other");

@@ -17,11 +17,11 @@ use states::{STATES, State};
 /// How long osier may take to end; CI only checks that it ends.
 const LIMIT: Duration = Duration::from_secs(1);
 const SHORT_LIMIT: Duration = Duration::from_secs(30);
-/// The time that the measurement may add.
+/// The time that the measurement itself may add.
 const MEASURED: Duration = Duration::from_millis(50);
 /// How long a state may take to be reached.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Every how manieth case the short version runs.
+/// The short version runs one of as many cases.
 const SHORT_STEP: usize = 14;
 
 pub(crate) fn run(options: &Options) -> io::Result<Report> {
@@ -90,7 +90,7 @@ fn one(
     limit: Duration,
 ) -> Result<(Duration, Vec<String>), String> {
     let failed = |error: io::Error| error.to_string();
-    // An answer that is loud lasts for some seconds.
+    // The answer to a loud prompt lasts for some seconds.
     server.set_delay(u64::from(state.prompt == "loud"));
     let held = (state.prepare)(home, server).map_err(failed)?;
     let mut running = Running::start(mode, home, options.program(), state.prompt, number)?;
@@ -135,7 +135,7 @@ fn one(
     Ok((took, left(home)))
 }
 
-/// The processes that should have ended; a client of the server waits for another one.
+/// The processes that should have ended, without the client of the server.
 fn left(home: &Home) -> Vec<String> {
     let processes = home.processes().into_iter();
     let commands = processes.map(|process| process.command);

@@ -1,6 +1,7 @@
-//! Trouble from all sides: servers that restart in a storm, small models that fail, budgets, damaged plan files, subagents
-//! that are killed, moves during a run, several osiers at once, odd files, a system without watches, interrupts at every
-//! point of an answer, a terminal that vanishes. Each case ends with a prompt that works.
+//! Trouble from all sides: servers that restart in a storm, small models that fail, budgets,
+//! damaged plan files, subagents that are killed, moves during a run, several osiers at once, odd
+//! files, a system without file watches, interrupts at every point of an answer, a terminal that
+//! vanishes. Each case ends with a prompt that works.
 
 mod answers;
 mod files;

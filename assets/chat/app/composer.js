@@ -265,7 +265,7 @@ export class Composer {
     }
   }
 
-  /** Empties the field. After an edit the draft is back. */
+  /** Empties the field. After an edit the draft returns. */
   #empty() {
     const wasEditing = this.#editing !== null;
     this.#editing = null;
@@ -310,7 +310,7 @@ export class Composer {
     this.field.classList.add("early");
   }
 
-  /** Stores the draft. The text of an edited message is none. */
+  /** Stores the draft. The text of an edited message is no draft. */
   #save() {
     if (this.#session && !this.#editing) this.#drafts.save(this.#session, this.field.value);
   }

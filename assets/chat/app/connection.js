@@ -10,7 +10,7 @@ const MAX_DELAY = 10_000;
 const SILENCE = 3500;
 const PATIENCE = 5000;
 const TICK = 500;
-/** Longest wait: a slow line may need long for one large frame. */
+/** Longest wait: a slow connection may need long for one large frame. */
 const MAX_PATIENCE = 60_000;
 
 /** The connection was lost; the command may have been executed. */
@@ -40,7 +40,7 @@ export class Connection extends EventTarget {
   constructor(probe) {
     super();
     this.probe = probe;
-    setInterval(() => this.#checkLine(), TICK);
+    setInterval(() => this.#checkConnection(), TICK);
     addEventListener("online", () => this.#reconnectNow());
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#reconnectNow());
   }
@@ -135,8 +135,8 @@ export class Connection extends EventTarget {
     socket.onclose = () => this.#onClose(opened);
   }
 
-  /** Notices a line that is dead although it is open: the server answers within seconds, or the page reconnects. */
-  #checkLine() {
+  /** Detects a dead connection that is still open: the server answers within seconds, or the page reconnects. */
+  #checkConnection() {
     if (!this.connected) return;
     const now = Date.now();
     if (this.#asked) {

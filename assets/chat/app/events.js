@@ -38,7 +38,7 @@ export const handlers = {
   agent_start(conversation) {
     conversation.running = true;
     conversation.facts.error = null;
-    // The card goes, and its reason stays where the run failed.
+    // The card disappears, and its reason stays where the run failed.
     if (conversation.failure) {
       const item = conversation.add({ role: "notice", severity: "error", text: failureLine(conversation.failure) });
       conversation.emit("item", { item });

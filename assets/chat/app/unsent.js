@@ -34,7 +34,7 @@ export class Unsent {
     for (const [session, list] of bySession) write(session, list.map(({ text, after }) => ({ text, after })));
   }
 
-  /** The texts of messages of an earlier page that the conversation has. They are drafts no longer. */
+  /** The texts of messages of an earlier page that the conversation has. They are no drafts any more. */
   take({ id, items, queue }) {
     const messages = read(id);
     write(id, null);

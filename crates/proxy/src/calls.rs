@@ -41,7 +41,8 @@ struct Loaded {
 }
 
 impl Loaded {
-    /// Whether `problems` has a problem that this one does not have. Positions are ignored because lines move.
+    /// Whether `problems` has a problem that this configuration does not have. Positions are
+    /// ignored because lines move.
     fn is_worse(&self, problems: &[Problem]) -> bool {
         let same = |one: &Problem, other: &Problem| {
             (&one.path, &one.message) == (&other.path, &other.message)
@@ -204,7 +205,8 @@ impl LlmProxy {
             }
             None => None,
         };
-        // Checked after the call was added: it is refused here or settled by `stop`.
+        // Checked after the call was added, so that a call is either refused here or settled by
+        // `stop`.
         if self.stopped.load(Ordering::Relaxed) {
             running.inspect(RunningCall::refused);
             return Err(Refusal::Stopped);

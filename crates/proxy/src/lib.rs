@@ -15,7 +15,8 @@
 //! # }
 //! ```
 //!
-//! - [`LlmProxy`] makes the calls; [`Frames`] is the answer of one, [`Refusal`] why it is rejected.
+//! - [`LlmProxy`] makes the calls; [`Frames`] is the answer of a call, [`Refusal`] says why a call
+//! is rejected.
 //! - [`UserStore`] has the users of a server with their tokens, limits and usage; [`Users`] is one in a SQLite file.
 //!
 //! docs/proxy.md specifies the protocol; `agent::AppTransport` is the client.

@@ -135,7 +135,7 @@ pub struct Spent {
     pub cost: f64,
 }
 
-/// An amount in US dollars with four digits, rounded up: what costs anything is never shown as zero.
+/// An amount in US dollars with four digits, rounded up: a cost above zero is never shown as zero.
 pub fn dollars(amount: f64) -> String {
     // The subtraction removes the error of sums such as 0.1 + 0.2.
     let steps = (amount * 1e4 - 1e-6).ceil().max(0.0);

@@ -255,8 +255,8 @@ pub(super) fn prompts(partial: &mut Value, event: &EventFields<'_>) -> Step {
     collect_pages(partial, event, prompt, after)
 }
 
-/// Adds a page to the answer, and asks for the page `after` its last entry until the answer has as many messages as the command
-/// asks for, or is so large that no client should have to take more at once.
+/// Adds a page to the answer, and requests the page `after` its last entry until the answer has as
+/// many messages as the command asks for, or is as large as one answer may be.
 fn collect_pages(
     partial: &mut Value,
     event: &EventFields<'_>,
@@ -306,7 +306,7 @@ pub(super) const MESSAGES: u64 = 1_000;
 /// Bytes after which an answer ends, whatever its limit.
 const ANSWER_BYTES: usize = 16 << 20;
 
-/// About the bytes of a value as text.
+/// The approximate bytes of a value as text.
 fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,

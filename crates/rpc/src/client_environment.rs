@@ -1,5 +1,5 @@
-//! The variables of the machine's user that change with each login: a server gives its commands those of the newest client
-//! instead of its own, as a terminal multiplexer does.
+//! The variables of the machine's user that change with each login. A server passes the variables
+//! of the newest client to its commands instead of its own, as a terminal multiplexer does.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 /// The header of the request for a WebSocket: a JSON object in base64, without padding.
 pub const HEADER: &str = "osier-environment";
 
-/// Its variables. A server ignores others.
+/// The names of these variables. A server ignores others.
 pub const NAMES: [&str; 11] = [
     "DISPLAY",
     "KRB5CCNAME",

@@ -106,7 +106,7 @@ impl Dispatcher {
         }
     }
 
-    /// The same for a line with an idempotency key, which is stored with the message of a prompt.
+    /// Handles a line with an idempotency key, which is stored with the message of a prompt.
     pub fn handle_line_once(&mut self, line: &[u8], once: Option<String>) {
         self.once = once;
         self.handle_line(line);

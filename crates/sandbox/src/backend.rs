@@ -28,12 +28,12 @@ impl Backend {
         }
     }
 
-    /// Whether commands can reach hosts through a proxy alone.
+    /// Whether commands can reach hosts only through a proxy.
     pub(super) fn has_proxy(&self) -> bool {
         matches!(self, Self::Bubblewrap(_))
     }
 
-    /// Finds the best one that works.
+    /// Finds the best mechanism that works.
     pub(super) async fn find(without_bubblewrap: bool) -> Result<Self, SandboxError> {
         if cfg!(target_os = "macos") {
             return Ok(Self::SandboxExec);

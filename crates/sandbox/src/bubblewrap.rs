@@ -34,7 +34,7 @@ impl Temporary {
         for name in ["tmp", "var-tmp"] {
             let path = root.join(name);
             DirBuilder::new().mode(0o700).create(&path)?;
-            // As `/tmp` of a system, independent of the mask.
+            // The mode of `/tmp` on any system, independent of the umask.
             std::fs::set_permissions(&path, Permissions::from_mode(0o1777))?;
         }
         Ok(())
@@ -55,7 +55,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Without anything of the project.
+    /// A layout that shows nothing of the project.
     pub(super) fn new(temporary: &Temporary, network: &Network) -> Self {
         let mut mounts = Mounts::default();
         // Sockets of daemons and of other users' programs.
@@ -68,7 +68,7 @@ impl Layout {
         let mut shown: Vec<PathBuf> = SYSTEMS.map(PathBuf::from).into();
         match network {
             Network::Off => {}
-            // Often a link to a file of the resolver below `/run`.
+            // This file is often a link to a file of the resolver below `/run`.
             Network::All => shown.push("/etc/resolv.conf".into()),
             Network::Proxy(socket) => mounts.add(PROXY_SOCKET, Source::Other(socket.clone())),
         }
@@ -91,7 +91,7 @@ impl Layout {
         }
     }
 
-    /// Hides osier's own files but the skills, whose programs are for commands.
+    /// Hides osier's own files except the skills, because commands run their programs.
     pub(super) fn hide(&mut self, folders: &Folders) {
         for folder in [&folders.config, &folders.data] {
             if let Ok(path) = folder.canonicalize() {
@@ -165,8 +165,8 @@ impl Layout {
         &self.links
     }
 
-    /// Keeps commands from moving the directories above `path`: what is mounted cannot be renamed, and the next command would
-    /// find the file under another name.
+    /// Keeps commands from moving the directories above `path`: otherwise the next command would
+    /// find the file under another name. A mounted directory cannot be renamed.
     fn pin(&mut self, path: &Path) {
         for above in path.ancestors().skip(1) {
             match self.mounts.at(above) {

@@ -16,8 +16,8 @@ pub(super) fn drop_all() -> Result<(), String> {
         let one = CapabilitySet::from_bits_retain(1 << bit);
         match remove_capability_from_bounding_set(one) {
             Ok(()) => {}
-            // The first that the kernel does not know; or the set cannot be changed, and `no_new_privs` keeps it from being
-            // used.
+            // Either the kernel does not know this capability and all later ones, or the set cannot
+            // be changed, and `no_new_privs` keeps it from being used.
             Err(Errno::INVAL | Errno::PERM) => break,
             Err(error) => return Err(failed(error)),
         }

@@ -163,7 +163,7 @@ impl Confinement {
         self.requested.lock().plan
     }
 
-    /// Whether bubblewrap is tried first: tests cover both backends.
+    /// Sets whether bubblewrap is tried first, so that tests cover both backends.
     pub fn prefer(&self, bubblewrap: bool) {
         self.requested.lock().without_bubblewrap = !bubblewrap;
     }

@@ -28,8 +28,8 @@ const FOLDERS: [&str; 6] = [
     "/bin",
 ];
 
-/// Files that are many programs, by the name with which they are started. Where other programs are links to them, nothing would
-/// run without them.
+/// The names of files that contain many programs and run one of them by the name with which they
+/// are started. Where other programs are links to such a file, nothing would run without it.
 const MULTI_CALL: [&str; 5] = ["busybox", "coreutils", "sbase-box", "toybox", "uutils"];
 
 /// Where a program can have names besides those in the folders of `PATH`: `git` has 140 in `libexec/git-core`.
@@ -55,9 +55,9 @@ const MOST_FILES: usize = 500;
 pub enum Denial {
     /// A program, by its name or path.
     Program(String),
-    /// Files, which can be read as little as written, and the contents of directories.
+    /// Files and the contents of directories, which commands can neither read nor write.
     Reading(PathBuf),
-    /// Files and directories that stay readable.
+    /// Files and directories that commands can read, but not write.
     Writing(PathBuf),
     /// A host; without one, the network.
     Connecting(Option<HostRule>),
@@ -291,7 +291,8 @@ fn folders() -> BTreeSet<PathBuf> {
 }
 
 impl Programs {
-    /// The files of the programs `names`, and their other names in `folders` and below `installed`.
+    /// The files of the programs `names`, including their other names in `folders` and below
+    /// `installed`.
     fn of(names: &[&str], folders: &BTreeSet<PathBuf>, installed: &[PathBuf]) -> Self {
         let mut named = Vec::new();
         for program in names {

@@ -40,7 +40,7 @@ pub fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
         Ok(code) => return Some(code),
         Err(message) => message,
     };
-    // Nothing reads it when standard error is closed.
+    // If standard error is closed, nobody reads the message.
     let _ = writeln!(
         osier_base::terminal_output::stderr(),
         "osier: the sandboxed command did not run: {message}"

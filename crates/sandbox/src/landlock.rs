@@ -121,8 +121,9 @@ fn grant_names(rules: RulesetCreated) -> Result<RulesetCreated, String> {
     rules.add_rule(rule).map_err(|error| error.to_string())
 }
 
-/// Lets all files below `folder` be read and executed but the hidden ones. Landlock can only grant, so the others are granted,
-/// each at its place; a symbolic link would grant its target.
+/// Lets all files below `folder` be read and executed, except the hidden ones. Landlock can only
+/// grant access, so each other file is granted at its place; a symbolic link would grant its
+/// target.
 fn grant_others(
     mut rules: RulesetCreated,
     folder: &Path,

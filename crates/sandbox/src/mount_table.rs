@@ -19,7 +19,7 @@ struct Mount {
 }
 
 impl MountTable {
-    /// That of this process. Empty on other systems than Linux.
+    /// The mounts of this process. Empty on other systems than Linux.
     pub(super) fn read() -> Self {
         Self::parse(&fs::read("/proc/self/mountinfo").unwrap_or_default())
     }
@@ -68,7 +68,7 @@ impl MountTable {
     }
 }
 
-/// Without a slash at the end, which would name the target of a file.
+/// Joins two paths without a slash at the end, which would name the target of a file.
 fn join(path: &Path, below: &Path) -> PathBuf {
     if below.as_os_str().is_empty() {
         path.to_owned()

@@ -28,7 +28,7 @@ pub(super) enum Source {
 pub(super) struct Mounts(Vec<(PathBuf, Source)>);
 
 impl Mounts {
-    /// Adds a mount at an absolute path without symbolic links. The last one of a path wins.
+    /// Adds a mount at an absolute path without symbolic links. The last mount of a path wins.
     pub(super) fn add(&mut self, path: impl Into<PathBuf>, source: Source) {
         let path = path.into();
         self.0.retain(|(known, _)| *known != path);
@@ -97,7 +97,7 @@ impl Mounts {
         // A mount hides earlier mounts below it.
         sort::by_key(&mut mounts, |(path, _)| path.components().count());
         let mut args: Vec<OsString> = Vec::new();
-        // A device, and mounts have none.
+        // Commands cannot open this file: it is a device, and mounts allow none.
         let blocked = PathBuf::from("/dev/null");
         for (path, source) in &mounts {
             let (option, from) = match source {

@@ -1,4 +1,5 @@
-//! Nothing is watched: times of changes are compared.
+//! Stands in for `watch` on other systems than Linux, where directories are never watched and the
+//! times of changes are compared.
 
 use std::collections::HashSet;
 use std::convert::Infallible;

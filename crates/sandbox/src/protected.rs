@@ -17,7 +17,7 @@ const MAX_PROTECTED: usize = 256;
 /// Bytes of a file that names a directory, as for git: a path, and ends of lines behind it.
 const POINTER_LIMIT: u64 = 1024 * 1024;
 
-/// Of the working directory only.
+/// Protected files of the working directory only.
 const PROJECT_FILES: [&str; 4] = [".git", ".osier", ".claude", ".mcp.json"];
 /// With this file, git takes the directory itself for a repository.
 const BARE: &str = "HEAD";

@@ -68,7 +68,7 @@ impl Scope {
     }
 }
 
-/// A sandbox that allows writes to `/` is none.
+/// Refuses a sandbox that allows writes to `/`, because it would protect nothing.
 pub(super) fn refuse_everything<'a>(
     mut paths: impl Iterator<Item = &'a PathBuf>,
 ) -> Result<(), SandboxError> {

@@ -71,7 +71,7 @@ pub(super) fn arguments(spec: &Spec, invocation: &Invocation) -> Option<Vec<OsSt
         arguments.push(word('l', link));
     }
     for path in &spec.writable {
-        // Mounts are what they hide, a file or a directory.
+        // A mount is what it hides: a file or a directory.
         arguments.push(word(if path.is_file() { 'f' } else { 'd' }, path));
     }
     arguments.push("--".into());

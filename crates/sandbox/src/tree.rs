@@ -1,7 +1,7 @@
 //! The directories below one, read again only when they change: every command needs to know what is in them.
 //!
-//! Of a few directories, the times of their changes are compared. Many are watched instead: then a command costs the same, however
-//! many there are.
+//! osier compares the times of changes of a few directories. It watches many directories instead,
+//! so that the cost of a command does not depend on their number.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirEntry};
@@ -20,7 +20,7 @@ pub(super) const MAX_ENTRIES: usize = 1_000_000;
 /// Longer than the steps in which file systems count time.
 const STEP: Duration = Duration::from_secs(2);
 
-/// From this number of directories they are watched: fewer are compared in less than a millisecond.
+/// From this number on, directories are watched: fewer are compared in less than a millisecond.
 const WATCHED_FROM: usize = 500;
 
 /// The facts about one directory that a feature needs.

@@ -35,7 +35,8 @@ const LOCAL: [i64; 8] = [
     0xca45_1a4e,
 ];
 
-/// Of the directories that a user can watch; other programs need some, too.
+/// osier watches one of this many directories that the user can watch, because other programs need
+/// some, too.
 const SHARE: usize = 4;
 
 const BUFFER: usize = 16 * 1024;

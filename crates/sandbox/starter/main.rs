@@ -256,7 +256,8 @@ fn confine_files(arguments: &mut Arguments, handled: u64, of_file: u64) {
     let step = "cannot set up Landlock";
     let attribute = (&raw const handled) as usize;
     let created = system_call(LANDLOCK_CREATE_RULESET, [attribute, size_of::<u64>(), 0, 0, 0]);
-    // A container can lack what osier has, as an old kernel does: the mounts hold without it.
+    // A container can lack what osier has, as an old kernel does: the mounts still apply without
+    // Landlock.
     let is_missing = created == ENOSYS;
     let rules = if is_missing { 0 } else { check(created, step) };
     loop {

@@ -147,8 +147,8 @@ impl Access {
         Ok(Caller::Owner)
     }
 
-    /// Returns the caller with this token. Counts wrong tokens and requests. A client with wrong tokens locks out nobody
-    /// else, also not from the same address.
+    /// Returns the caller with this token. Counts wrong tokens and requests. A client with wrong
+    /// tokens locks out no other client, not even one at the same address.
     pub(super) fn check(&self, token: &str, from: Client) -> Result<Caller, ApiError> {
         let now = Instant::now();
         let given = digest(token);

@@ -1,5 +1,5 @@
-//! The surroundings of the newest client: its commands use the ssh agent and the display of the login that is there, not of
-//! the one that started the server.
+//! The environment of the newest client: commands use the ssh agent and the display of that
+//! client's login, not of the login that started the server.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -65,7 +65,7 @@ pub(super) enum Bound {
 #[derive(Debug, Clone)]
 pub(super) struct SocketPlace {
     path: PathBuf,
-    /// That of the socket file: another server may have replaced it.
+    /// The inode of the socket file: another server may have replaced the file.
     inode: Option<u64>,
 }
 
@@ -206,7 +206,7 @@ where
                     number,
                     local: stream.local_address(),
                 };
-                // Without room for it the connection closes.
+                // Without room for another connection, this one closes.
                 if let Some(open) = table.add(number) {
                     let serve = serve_connection(stream, info, open, router.clone(), ended.clone());
                     connections.spawn(serve);

@@ -1,4 +1,5 @@
-//! Merges the events of a stream for clients on slow lines: what arrives within a frame of the screen is one event.
+//! Merges the events of a stream for clients on slow connections: events that arrive within a frame
+//! of the screen become one.
 
 use std::time::{Duration, Instant};
 

@@ -23,7 +23,7 @@ pub(crate) struct BranchChoices {
     pub level: ThinkingLevel,
 }
 
-/// Where the choices of a session that opens come from, as far as its branch does not say.
+/// Where a session that opens gets the choices that its branch does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The command line: it also overrides the branch.
@@ -35,7 +35,8 @@ pub(crate) enum Origin {
 }
 
 impl BranchChoices {
-    /// The entries for all that differs from `stored`, which is what the branch says or what holds without an entry.
+    /// The entries for the choices that differ from `stored`, the choices that the branch has or
+    /// that apply without an entry.
     pub(crate) fn entries(&self, stored: &Self) -> Vec<EntryKind> {
         let model = self.model.clone().filter(|_| self.model != stored.model);
         let model = model.map(|(provider, model_id)| EntryKind::ModelChange { provider, model_id });
@@ -58,7 +59,7 @@ pub(crate) struct ProgramChoices {
 }
 
 impl ProgramChoices {
-    /// Notes the choice in a request to the agent.
+    /// Records the choice in a request to the agent.
     pub(crate) fn note(&mut self, op: &Op) {
         match op {
             Op::SetSystemPrompt { prompt } => self.system_prompt = Some(prompt.clone()),

@@ -1,9 +1,9 @@
 //! How features report to clients: events, notices, and the request that caused them.
 //!
-//! A request that a client numbers is active while the actor or background work handles it: each [`Emitter`] and
-//! [`Callback`] made for it holds a share of its [`ActiveRequest`]. Notices carry the number, and when the last
-//! share is dropped `Event::OpEnded` reports that nothing more follows. Work that outlives its request takes
-//! [`Emitter::detached`].
+//! A request that a client numbers is active while the actor or background work handles it: each
+//! [`Emitter`] and [`Callback`] made for it holds a share of its [`ActiveRequest`]. Notices carry
+//! the number, and when the last share is dropped `Event::OpEnded` reports that nothing more
+//! follows. Work that outlives its request uses [`Emitter::detached`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ impl Emitter {
         }
     }
 
-    /// Notes that the agent continues with the request: what follows comes after `OpEnded`.
+    /// Records that the agent continues with the request: further events come after `OpEnded`.
     pub(crate) fn passed_to_agent(&self) {
         if let Some(request) = &self.request {
             request.with_agent.store(true, Ordering::Relaxed);
@@ -147,7 +147,8 @@ fn notice(severity: Severity, text: impl Into<String>) -> Event {
     }
 }
 
-/// Hands the result of background work to the actor, for the request that was current when it was made.
+/// Hands the result of background work to the actor, for the request that was current when the
+/// callback was made.
 pub(crate) struct Callback<T>(Arc<dyn Fn(T) + Send + Sync>);
 
 impl<T> Callback<T> {

@@ -58,9 +58,9 @@ pub struct SessionSetup {
     pub max_retries: Option<u32>,
     /// The budget of the session; each limit overrides that of the settings.
     pub budget: Budget,
-    /// Overrides the settings.
+    /// The permission mode; overrides the settings.
     pub permissions: Option<PermissionMode>,
-    /// Overrides the settings.
+    /// The sandbox mode; overrides the settings.
     pub sandbox: Option<SandboxMode>,
     /// The program with the hidden sandbox subcommand; the running one if not set.
     pub helper: Option<PathBuf>,

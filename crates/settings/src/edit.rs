@@ -147,7 +147,7 @@ fn changed(text: &str, name: &str, value: Option<&str>) -> Result<String, String
             changed.replace_range(start..end, "");
         }
         (None, Some(value)) => {
-            // After a heading, it would belong to that table.
+            // After the heading of a table, the setting would belong to that table.
             let lines = table.iter().map(|(key, _)| {
                 let before = &text[..key.span().start];
                 before.rfind('\n').map_or(0, |at| at + 1)

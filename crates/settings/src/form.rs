@@ -39,7 +39,7 @@ impl Form {
         }
     }
 
-    /// The values in words, if there is nothing else to say of them.
+    /// The values in words; empty for forms whose settings describe their values themselves.
     pub(super) fn in_words(self) -> String {
         match self {
             Self::Flag => "true or false".to_owned(),

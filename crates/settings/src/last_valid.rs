@@ -53,8 +53,8 @@ impl LastValid {
         }
         let error =
             atomic_file::write_with(&self.path, content.as_bytes(), Options::PRIVATE).err()?;
-        // The stored settings are older: better nothing than a looser setting. Without a file, there is nothing to
-        // lose.
+        // The stored settings are outdated: no stored settings are better than looser ones. A
+        // missing file is not outdated.
         let is_stale = fs::remove_file(&self.path).is_err() && self.path.symlink_metadata().is_ok();
         let hint = "it has older settings: remove it";
         is_stale.then(|| Problem::of_file(&self.path, error.to_string(), hint))
@@ -62,7 +62,7 @@ impl LastValid {
 
     /// Removes the stored settings.
     pub(super) fn remove(&self) {
-        // If that fails, only a later fault of the settings finds them.
+        // If that fails, the file has an effect only when the settings cannot be read later.
         let _ = fs::remove_file(&self.path);
     }
 

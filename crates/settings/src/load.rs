@@ -13,7 +13,7 @@ use super::last_valid::{LastValid, settings_of};
 use super::parse::{parse, unreadable};
 use super::table::Settings;
 
-/// How often a file that has vanished is looked for: an editor may be replacing it.
+/// How often osier looks for a file that has vanished, because an editor may be replacing it.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(40);
 
@@ -35,9 +35,10 @@ impl Settings {
         }
     }
 
-    /// The user's settings, in a session where `current` applies. If the file cannot be read, `current` or the last
-    /// valid settings apply. In a session, a file that has vanished changes nothing. At the start, a missing file was
-    /// removed if its folder exists; without the folder, the file is only out of reach.
+    /// The user's settings, in a session where `current` applies. If the file cannot be read,
+    /// `current` or the last valid settings apply. In a session, a file that has vanished changes
+    /// nothing. At the start, a missing file counts as removed if its folder exists; without the
+    /// folder, it is only out of reach.
     pub(super) fn load_user(folders: &Folders, current: Option<&Self>) -> (Self, Vec<Problem>) {
         let (path, stored) = (folders.settings(), LastValid::new(folders));
         let restricts = || match current {
@@ -86,7 +87,7 @@ impl Settings {
     }
 }
 
-/// Also with only a byte order mark, which an editor writes into an empty file.
+/// Whether a file is empty, apart from a byte order mark that an editor writes into empty files.
 fn is_empty(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').is_empty()
 }

@@ -128,7 +128,7 @@ impl Parsed {
         self.problems.push(problem);
     }
 
-    /// A setting has an invalid value.
+    /// Handles a setting with an invalid value.
     fn invalid(&mut self, setting: &Setting, problem: Problem) {
         match setting.strictest {
             None => self.problems.push(problem),
@@ -139,7 +139,7 @@ impl Parsed {
         }
     }
 
-    /// There is no setting with this name.
+    /// Handles an unknown setting.
     fn unknown(&mut self, name: &str, value: &DeValue<'_>, text: &str, offset: usize, path: &Path) {
         let meant = meant(name, Some(value));
         let is_fault = match meant {
@@ -206,13 +206,14 @@ impl Parsed {
         }
     }
 
-    /// Nothing that the file restricts is known.
+    /// Applies the strictest values, because nothing that the file restricts is known.
     pub(super) fn strict(mut self) -> Self {
         self.forget(None);
         self
     }
 
-    /// The value of a safety setting is not known; without a name, of any.
+    /// Applies the strictest value of a safety setting whose value is not known; without a setting,
+    /// that of each.
     fn forget(&mut self, setting: Option<&Setting>) {
         let strictest = setting.and_then(|setting| setting.strictest);
         self.strictest

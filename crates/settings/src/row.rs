@@ -9,7 +9,7 @@ use super::form::Form;
 /// A row: the values that a setting accepts, how they are read, and who can change them.
 pub(super) struct Row<T> {
     pub form: Form,
-    /// For people; empty when the form says it.
+    /// The accepted values in words; empty when the form describes them.
     pub accepts: &'static str,
     /// Reads a value; `None` when it is invalid.
     pub read: fn(&mut T, &DeValue<'_>) -> Option<()>,
@@ -79,7 +79,8 @@ impl<T: Clone + PartialEq> Row<T> {
         self
     }
 
-    /// Combines a value with another one. Whether the project's value names a scripted model, and is ignored.
+    /// Combines a value with another one. Returns whether the project's value names a scripted
+    /// model, and is ignored.
     pub(super) fn combine(&self, own: &mut T, other: &T, source: Other) -> bool {
         match (source, &self.project, &self.safety) {
             (Other::LastValid { .. }, _, Safety::None)

@@ -14,7 +14,7 @@ impl Settings {
         }
     }
 
-    /// Hooks that could deny a call are missing.
+    /// Restricts the mode, because hooks that could deny a call are missing.
     pub fn without_hooks(&mut self, faults: Vec<Problem>) {
         if !faults.is_empty() {
             self.ask_at_least();
@@ -22,8 +22,8 @@ impl Settings {
         }
     }
 
-    /// Adds what restricts in `last`, the valid settings before. `is_complete` says whether every safety setting of
-    /// the file is known: what loosens then needs both.
+    /// Adds the restrictions of `last`, the last valid settings. `is_complete` says whether every
+    /// safety setting of the file is known; whatever loosens must be in both.
     pub(super) fn hold(&mut self, last: &Self, is_complete: bool) {
         for setting in SETTINGS.iter() {
             (setting.combine)(self, last, Other::LastValid { is_complete });
@@ -31,7 +31,8 @@ impl Settings {
         self.written.clone_from(&last.written);
     }
 
-    /// For rules, hooks and reviewers that are not known: flags cannot select a mode that runs everything.
+    /// Restricts the mode while rules, hooks or reviewers are not known: flags cannot select a mode
+    /// that runs everything.
     pub(super) fn ask_at_least(&mut self) {
         self.least = PermissionMode::Ask;
         self.permissions = self.permissions.max(PermissionMode::Ask);

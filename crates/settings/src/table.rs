@@ -271,7 +271,7 @@ impl Setting {
         (self.read)(settings, value).is_some()
     }
 
-    /// An invalid value is a fault.
+    /// Whether an invalid value is a fault.
     pub(super) fn is_safety(&self) -> bool {
         self.strictest.is_some()
     }

@@ -73,7 +73,7 @@ impl Deletion {
         Ok(deletion)
     }
 
-    /// Changes the line of an entry that goes, or of a label of one.
+    /// Changes the line of a deleted entry, or the line of a label of one.
     fn change(
         &mut self,
         tree: &SessionTree,

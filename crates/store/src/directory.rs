@@ -73,8 +73,8 @@ impl SessionDirectory {
         &self.root
     }
 
-    /// The sessions of the project at `cwd`. Two projects can share a directory (`/a/b` and `/a-b`); the header names
-    /// the right one. With a folder for new sessions, that folder.
+    /// The folder with the sessions of the project at `cwd`: the folder for new sessions, if there
+    /// is one. Two projects can share a folder (`/a/b` and `/a-b`); the header names the right one.
     pub fn project(&self, cwd: &Path) -> PathBuf {
         let place = self.place.clone();
         place.unwrap_or_else(|| self.root.join(project_name(cwd)))

@@ -78,7 +78,7 @@ impl EntryReader {
                 Entry::parse(&line).ok()?
             }
         };
-        // The second of two entries with one id has another in the tree.
+        // The second of two entries with the same id has another id in the tree.
         entry.id.clone_from(&record.id);
         // A move of the leaf is not a tree node: it keeps the parent of its line.
         if record.tag != Tag::Leaf {
@@ -127,7 +127,8 @@ impl EntryReader {
         let (mut at, end) = (bytes.start, bytes.end);
         while at < end {
             let left = usize::try_from(end - at).unwrap_or(usize::MAX);
-            // No reason of the system against it is an error: reading finds those of the disk.
+            // A system that cannot copy is no error: the bytes are read then, which finds errors of
+            // the disk.
             match rustix::fs::copy_file_range(file, Some(&mut at), copy, None, left) {
                 Ok(0) | Err(_) => break,
                 Ok(_) => {}

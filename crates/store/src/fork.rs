@@ -171,7 +171,8 @@ fn with_checkpoints(source: &SessionTree, branch: Vec<Part>, files: Option<&str>
     parts
 }
 
-/// Appends entries of other branches, and that the leaf stays: a fork has no earlier positions.
+/// Appends entries of other branches, and the entry that keeps the leaf: a fork has no earlier
+/// positions.
 fn append_off_leaf(
     parts: &mut Vec<Part>,
     leaf: Option<&String>,

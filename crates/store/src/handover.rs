@@ -56,7 +56,8 @@ struct Question {
     hand_over: bool,
 }
 
-/// The number of the process is not in it: the system has it.
+/// The answer of a process. It does not contain the number of the process, which the system
+/// reports.
 #[derive(Debug, Serialize, Deserialize)]
 struct Answer {
     #[serde(default)]

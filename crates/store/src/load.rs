@@ -44,7 +44,7 @@ pub struct Loaded {
     pub leaf: Option<String>,
     /// Lines that were unreadable, completely or in part.
     pub damaged: usize,
-    /// The numbers of the first of them.
+    /// The numbers of the first damaged lines.
     pub damaged_lines: Vec<u64>,
     /// Entries with a missing parent, now attached to the entry before them.
     pub reattached: usize,
@@ -60,7 +60,7 @@ pub struct Findings {
     /// Lines that contain no entry, or only part of one. Damage inside an entry's text is not included: it is found
     /// when the entry is read.
     pub damaged: usize,
-    /// The numbers of the first of them.
+    /// The numbers of the first damaged lines.
     pub damaged_lines: Vec<u64>,
     pub reattached: usize,
     pub torn_bytes: u64,

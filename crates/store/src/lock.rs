@@ -85,7 +85,7 @@ fn holder(_file: &File) -> Option<u32> {
     None
 }
 
-/// Finds `place` (device and inode) in the text of `/proc/locks`; see proc_locks(5).
+/// Finds the lock at `location` (device and inode) in the text of `/proc/locks`; see proc_locks(5).
 #[cfg(target_os = "linux")]
 fn holder_in(locks: &str, location: &str) -> Option<u32> {
     locks

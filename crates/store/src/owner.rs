@@ -46,7 +46,7 @@ pub(super) enum Command {
     /// Answered when the complete file is indexed.
     Findings(Reply<Findings>),
     ReadAll(Reply<Loaded>),
-    /// Deletes an entry and all below it; with `preview`, only says what would go.
+    /// Deletes an entry and all below it; with `preview`, only reports what that would delete.
     Delete {
         id: String,
         preview: bool,

@@ -126,7 +126,7 @@ impl SessionTree {
         }
     }
 
-    /// The page that starts at index `place`; if that is a result, at its calls.
+    /// The page that starts at the index `location`; if that is a result, at its calls.
     fn landmark_page(&self, location: Option<usize>) -> Range<usize> {
         let shown = self.shown();
         let Some(mut start) = location else {

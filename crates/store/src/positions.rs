@@ -13,7 +13,7 @@ pub struct Position {
     pub before: Option<u32>,
 }
 
-/// Earlier positions, and those that steps back left.
+/// Earlier positions, and the positions that steps back have left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Positions {
     back: Vec<Position>,

@@ -77,7 +77,8 @@ impl SessionStore {
         Self::open_within(path, READ_AT_ONCE)
     }
 
-    /// The same for a session that was copied just now: the first prompt does not wait until all of it is on the disk.
+    /// Opens a session that was copied just now: the first prompt does not wait until all of it is
+    /// on the disk.
     pub fn open_copy(path: &Path) -> Result<(Self, Ending), SessionError> {
         Self::open_log(LogFile::open(path)?.of_copy(), path, READ_AT_ONCE)
     }

@@ -14,7 +14,7 @@ use osier_agent::AgentMessage;
 use osier_llm::Usage;
 use osier_protocol::{Entry, EntryKind, Jump, Tag};
 
-/// The number of no entry.
+/// The number that stands for no entry.
 const NONE: u32 = u32::MAX;
 /// The offset of an entry in memory.
 const IN_MEMORY: u64 = u64::MAX;
@@ -250,7 +250,7 @@ impl SessionTree {
         self.before = None;
     }
 
-    /// Moves the leaf, as an entry says that moves it.
+    /// Moves the leaf as the entry of the move says.
     pub(super) fn jump_to(&mut self, leaf: Option<u32>, before: Option<&str>, jump: Jump) {
         let from = self.position();
         self.move_to(leaf);

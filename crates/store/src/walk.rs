@@ -70,7 +70,7 @@ const FAR: u64 = 64 << 20;
 const USUAL_WINDOW: u64 = 128_000;
 
 impl ContextLimit {
-    /// For a context window of `window` tokens, 0 if it is unknown.
+    /// The limit for a context window of `window` tokens, 0 if it is unknown.
     pub fn of(window: u64, tokens: fn(&AgentMessage) -> u64) -> Self {
         let known = if window == 0 { USUAL_WINDOW } else { window };
         Self {
@@ -82,7 +82,8 @@ impl ContextLimit {
         }
     }
 
-    /// For a conversation that is read completely or not at all, with room for the next prompts and answers.
+    /// This limit for a conversation that is read completely or not at all, with room for the next
+    /// prompts and answers.
     pub(super) fn whole(self) -> Self {
         Self {
             read: self.window / 4 * 3,
@@ -91,7 +92,7 @@ impl ContextLimit {
         }
     }
 
-    /// The same, with room for the next prompts and answers.
+    /// The limit for a context window, with room for the next prompts and answers.
     pub(super) fn with_room(window: u64, tokens: fn(&AgentMessage) -> u64) -> Self {
         let limit = Self::of(window, tokens);
         Self {

@@ -53,7 +53,7 @@ impl std::fmt::Debug for JsonSchema {
     }
 }
 
-/// The alternatives of an error are one error.
+/// Collects the errors inside groups; any other error counts once, with all its alternatives.
 fn collect(error: &ValidationError<'_, '_>, errors: &mut Vec<String>) {
     match &error.kind {
         ErrorKind::Group

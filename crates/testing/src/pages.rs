@@ -11,7 +11,7 @@ use std::path::Path;
 
 use parking_lot::Mutex;
 
-/// A page can have several parts, whose tests run at the same time.
+/// Locks pages: one page can have several parts, whose tests run at the same time.
 static WRITING: Mutex<()> = Mutex::new(());
 
 /// Checks that the file at `path` has the text `expected`.

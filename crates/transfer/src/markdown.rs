@@ -410,7 +410,7 @@ fn whole(source: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same on one line.
+/// Text on one line, without keys and control sequences.
 fn line(source: &str) -> String {
     whole(source)
         .split_whitespace()

@@ -8,7 +8,7 @@ use osier_store::Reading;
 
 use osier_protocol::ExportScope;
 
-/// The number of no entry.
+/// The number that stands for no entry.
 const NONE: u32 = u32::MAX;
 
 /// The structure of an export.
@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Plan {
     /// Shown entries in the order they were stored.
     pub shown: Vec<u32>,
-    /// By number.
+    /// The nodes, by entry number.
     nodes: Vec<Node>,
     roots: Kin,
     /// The last shown entry of the current branch.

@@ -9,8 +9,8 @@ use crate::entry::{Entry, WalkError};
 use crate::rules::Rules;
 use crate::walk::{Folder, Plan};
 
-/// Passes the entries below `root` to `visit` on `threads` threads, until a call breaks. Each thread has its own state,
-/// which begins as `S::default()`. Returns the states.
+/// Passes the entries below `root` to `visit` on `threads` threads, until a call returns `Break`.
+/// Each thread has its own state, which begins as `S::default()`. Returns the states.
 pub fn visit<S: Default + Send>(
     root: &Path,
     rules: Rules,

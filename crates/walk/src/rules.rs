@@ -112,7 +112,7 @@ impl Source {
         if self == Self::Exclude {
             path = repository(&path)?.join("info/exclude");
         } else if self == Self::Git && path.is_symlink() {
-            // Git does not follow it either.
+            // Git does not follow this symbolic link either.
             return Err((path, ReadError::NotRegular));
         }
         match regular_file::read(&path, LIMIT) {
@@ -231,7 +231,8 @@ impl Start {
         above
     }
 
-    /// The rules for what is in `folder`, which `has` entries of these names.
+    /// The rules for the entries of `folder`; `has` returns whether the folder has an entry of that
+    /// name.
     pub(crate) fn of_folder(
         &self,
         above: Option<&Arc<FolderRules>>,

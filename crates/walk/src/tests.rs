@@ -181,7 +181,7 @@ fn no_ignore_file_hangs_a_walk_or_fills_the_memory() {
     pipe(&root.join(".git/info/exclude"));
     symlink("/dev/zero", root.join(".rgignore")).unwrap();
     put(&root.join("sub/.ignore"), &"x\n".repeat(1 << 19 | 1));
-    // Git does not follow it.
+    // Git does not follow this symbolic link.
     put(&root.join("rules"), "b\n");
     symlink("../rules", root.join("sub/.gitignore")).unwrap();
     let (found, errors) = walked(root, Rules::SEARCH);

@@ -10,9 +10,9 @@ const LONGEST: usize = 4096;
 /// The address of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAddress {
-    /// As a request has it.
+    /// The URL as a request contains it.
     pub url: String,
-    /// In lower case, without a final dot.
+    /// The host in lower case, without a final dot.
     pub host: String,
     pub port: u16,
 }

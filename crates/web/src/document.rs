@@ -14,7 +14,7 @@ use crate::html;
 pub struct Page {
     /// The address after redirects.
     pub url: String,
-    /// Without parameters, such as `text/html`.
+    /// The media type without parameters, such as `text/html`.
     pub content_type: String,
     pub title: Option<String>,
     /// Markdown if the page was HTML, otherwise as sent; without control characters.

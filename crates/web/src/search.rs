@@ -106,7 +106,7 @@ impl ServiceKind {
 }
 
 impl SearchService {
-    /// The public service; `None` for one that has only servers of its own.
+    /// The service at its public address; `None` for a kind without a public service.
     pub fn public(kind: ServiceKind) -> Option<Self> {
         let base_url = kind.base_url()?.to_owned();
         Some(Self { kind, base_url })

@@ -98,7 +98,7 @@ pub(in crate::cli) enum ServeCommand {
 }
 
 impl ServeArgs {
-    /// The options of its sessions.
+    /// The options of the server's sessions.
     pub(in crate::cli) fn run(&self) -> RunArgs {
         RunArgs {
             model: self.model.clone(),

@@ -22,8 +22,8 @@ use tokio::sync::mpsc;
 
 /// How long `osier mcp test` waits for all servers to start.
 const TEST_TIMEOUT: Duration = Duration::from_secs(90);
-/// Lines of a server that failed.
-const LAST_WORDS: usize = 5;
+/// The number of lines that are shown of the log of a server that failed.
+const LOG_LINES: usize = 5;
 
 /// The directories and settings of an `osier mcp` command.
 pub(in crate::cli) struct McpContext<'a> {
@@ -228,7 +228,7 @@ async fn test(
     for server in &infos {
         describe(server, out)?;
         if server.error.is_some() {
-            for line in last_lines(Path::new(&server.log), began, LAST_WORDS) {
+            for line in last_lines(Path::new(&server.log), began, LOG_LINES) {
                 writeln!(out, "  {line}")?;
             }
         }

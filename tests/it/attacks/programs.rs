@@ -1,5 +1,5 @@
-//! Programs of a project that osier starts by itself: a formatter, a language server, a hook, an MCP server. The model rewrites them after the user
-//! trusted the project; they do not run.
+//! Programs of a project that osier starts by itself: a formatter, a language server, a hook, an
+//! MCP server. The model rewrites them after the user trusted the project; they do not run.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
@@ -169,7 +169,7 @@ fn exists_in(folder: &Path, name: &str) -> bool {
     folder.join(name).exists()
 }
 
-/// A program that lies in a project that nobody trusts.
+/// A hook of the user names a program in a project that nobody trusts.
 #[test]
 fn hook_of_the_user_does_not_run_a_script_of_a_project_without_trust() {
     let home = project();

@@ -193,7 +193,8 @@ async fn kill_everywhere(action: &str) -> usize {
             return point - 1;
         }
         if !is_old {
-            // Completed now, or before the kill: the session that was killed can undo it in any case.
+            // The restore was completed now, or before the kill: in both cases the killed session
+            // can undo it.
             open.close().await;
             let session = killed_session(&place);
             open = place

@@ -30,7 +30,8 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// There another instance had deleted the snapshots, and undo deleted every file that the session had changed.
+/// In the reported loss, another instance had deleted the snapshots, and undo deleted every file
+/// that the session had changed.
 #[tokio::test]
 async fn restore_without_recorded_objects_changes_no_file() {
     let place = TestProject::new();
@@ -51,7 +52,7 @@ async fn restore_without_recorded_objects_changes_no_file() {
     open.close().await;
 }
 
-/// There undo in an old session restored old files over later commits.
+/// In the reported loss, undo in an old session restored old files over later commits.
 #[tokio::test]
 async fn restore_keeps_later_commits() {
     if !skip::has(&["git"], "apt install git") {
@@ -84,7 +85,7 @@ async fn restore_keeps_later_commits() {
         reason: "it was changed by hand".into(),
     };
     assert_eq!(left, [stays("c.txt"), stays("a.txt"), stays("b.txt")]);
-    // Undo of the next prompt restores the state before it, not the first state.
+    // Undoing the next prompt restores the state before that prompt, not the first state.
     let second = prompts(&open.run("edit it again").await);
     assert_eq!(read("a.txt"), "weeks of work\nagent\n");
     let (changes, left) = send(&mut open, restore(&second[0], false)).await;
@@ -100,7 +101,8 @@ async fn restore_keeps_later_commits() {
     open.close().await;
 }
 
-/// There undo in one directory of a repository reverted changes in another directory.
+/// In the reported loss, undo in one directory of a repository reverted changes in another
+/// directory.
 #[tokio::test]
 async fn restore_keeps_files_outside_the_working_directory() {
     if !skip::has(&["git"], "apt install git") {

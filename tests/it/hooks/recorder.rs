@@ -138,7 +138,7 @@ fn stream(count: usize, calls: Option<&[Call]>, is_ours: bool) -> Vec<u8> {
     };
     let usage = json!({"input_tokens": 100, "output_tokens": 1, "cache_read_input_tokens": 0,
         "cache_creation_input_tokens": 0});
-    // Claude Code takes messages with one id for one.
+    // Claude Code merges messages with the same id.
     let message = json!({"id": format!("msg_{count}"), "type": "message", "role": "assistant", "content": [],
         "model": MODEL, "stop_reason": null, "stop_sequence": null, "usage": usage});
     event("message_start", json!({ "message": message }));

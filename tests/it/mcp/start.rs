@@ -57,7 +57,7 @@ async fn a_run_without_a_user_waits_for_a_server_that_restarts() {
         })
         .await;
     let events = open.run("go").await;
-    // Also a call waits for the restart that the one before it has caused.
+    // A call also waits for the restart that the previous call caused.
     let request = open.last_request();
     assert_eq!(request.last().unwrap(), "result c: echoed");
     assert_eq!(offered(&open).len(), 6);

@@ -18,9 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 /// The name of this test for the test program.
 pub(super) const NAME: &str = "mcp_conformance::client::conformance_client";
-/// Sign-ins at most: a server that always wants another one is given up.
+/// The maximum number of sign-ins: a server that always wants another one is given up.
 const SIGN_INS: usize = 2;
-/// The address that the suite accepts as that of the document about the client.
+/// The address that the suite accepts as the address of the document about the client.
 const METADATA_URL: &str = "https://conformance-test.local/client-metadata.json";
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -108,7 +108,7 @@ fn setup(folder: &Path, url: &str) -> McpSetup {
     }
 }
 
-/// Goes where a browser would, and accepts what else is asked.
+/// Opens the URLs that a browser would open, and accepts all other requests.
 async fn answer(mut asked: mpsc::UnboundedReceiver<Request>) {
     while let Some(request) = asked.recv().await {
         let Request::Ask { question, reply } = request else {

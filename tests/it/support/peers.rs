@@ -46,12 +46,12 @@ pub(crate) fn find(package: &str) -> Option<PeerProgram> {
 }
 
 impl PeerProgram {
-    /// Runs it in `cwd` with its own home folder, without network and input.
+    /// Runs the program in `cwd` with its own home folder, without network and input.
     pub(crate) fn run(&self, home: &Path, cwd: &Path, arguments: &[&str]) -> PeerOutput {
         self.run_with("http://127.0.0.1:9", home, cwd, arguments)
     }
 
-    /// The same with a server of Anthropic's format.
+    /// Runs the program with a model server that has Anthropic's format.
     pub(crate) fn run_with(
         &self,
         server: &str,

@@ -314,7 +314,7 @@ fn tags(page: &str) -> Vec<String> {
         });
         let (tag, after) = rest.split_at(end.unwrap());
         found.push(tag.to_owned());
-        // Their content is not markup.
+        // The content of these elements is not markup.
         rest = match tag.split(' ').next() {
             Some(raw @ ("script" | "style" | "title")) => {
                 let close = format!("</{raw}>");

@@ -11,7 +11,7 @@ use crate::support::peers::{PeerOutput, find};
 
 const ID: &str = "0199b3c4-0000-7000-8000-000000000001";
 
-/// An export of osier in `place`.
+/// Writes an export of osier to `place`. Returns its path and content.
 fn export(home: &Home, place: &Path) -> (PathBuf, Vec<u8>) {
     home.file("session.jsonl", sample(&[]));
     let copy = place.to_string_lossy().into_owned();
@@ -23,7 +23,7 @@ fn export(home: &Home, place: &Path) -> (PathBuf, Vec<u8>) {
     (place.to_owned(), std::fs::read(place).unwrap())
 }
 
-/// The program refused the file, for this reason, and did not change it.
+/// Asserts that the program refused the file for this reason and did not change it.
 fn is_refused(output: &PeerOutput, reason: &str, file: &(PathBuf, Vec<u8>)) {
     assert!(
         !output.success && output.text.contains(reason),
@@ -116,7 +116,8 @@ fn opencode_refuses_an_export_and_its_own_database_is_imported() {
     );
 }
 
-/// The header is the reason: with the one of early versions, pi took the file for its own.
+/// Without osier's own header pi would accept the file as its own, as it did with exports of early
+/// versions.
 #[test]
 fn the_header_of_an_export_is_no_other_programs() {
     let home = Home::new();

@@ -161,13 +161,13 @@ async fn review_of_lines_that_changed_is_outdated_until_it_is_sent() {
     screen.press("] ]").shows("outdated rejection").await;
     insta::assert_snapshot!("review_outdated", screen.styled());
     screen.press("]").shows("comment: why fifty?").await;
-    // The changes of before are not outdated.
+    // With the earlier content of the file, the decisions are not outdated.
     screen.press("esc");
     std::fs::write(&path, before).unwrap();
     screen.send("/diff last").shows("2 files changed").await;
     assert!(!screen.row(0).contains("outdated"), "{}", screen.screen());
     screen.press("esc");
-    // Also without any change.
+    // The decisions are also outdated when the file has its original content.
     let original = std::fs::read_to_string(&path).unwrap();
     let original = original.replace("LINE 3", "line 3");
     let original = original.replace("line fifty", "line 50");
@@ -200,7 +200,7 @@ async fn the_open_file_is_named_in_full_on_wide_screens() {
     assert!(!screen.screen().contains(&path("sessions")));
     screen.press("tab").shows(&path("sessions")).await;
     assert!(!screen.screen().contains(&path("questions")));
-    // The list has room for both.
+    // A wide list has room for both paths.
     screen.resize(220, 20).shows(&path("questions")).await;
     assert!(screen.screen().contains(&path("sessions")));
 }

@@ -135,7 +135,7 @@ impl Terminal {
         (one.max(other) + 0.05) / (one.min(other) + 0.05)
     }
 
-    /// The percentage of letters and digits that are hard to read, and the words that have them.
+    /// The percentage of letters and digits that are hard to read, and the words that contain them.
     fn weak(&self, buffer: &Buffer) -> (usize, String) {
         let (mut weak, mut all, mut words) = (0, 0, String::new());
         for row in buffer.content.chunks(usize::from(buffer.area.width)) {
@@ -216,10 +216,10 @@ fn script() -> Script {
         .turn(|turn| turn.text(ANSWER))
 }
 
-/// A screen by name, as it is drawn in any theme.
+/// The name of a screen, and the screen as it is drawn in each theme.
 type Drawn = (&'static str, Vec<Buffer>);
 
-/// Every theme, the terminal that it is drawn on, and its name.
+/// Every theme with its name and the terminal that it is drawn on.
 fn looks() -> Vec<(String, osier_term::Theme, Terminal)> {
     let mut looks = Vec::new();
     for depth in [ColourDepth::True, ColourDepth::Indexed, ColourDepth::Ansi] {

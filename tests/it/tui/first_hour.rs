@@ -86,7 +86,7 @@ async fn two_presses_of_esc_go_back_to_an_earlier_prompt() {
         .await;
     screen.press("esc").shows("prompts").await;
     screen.shows("hello").await;
-    // Without a choice, a third key changes nothing.
+    // `up` selects the last prompt, which returns to the editor.
     screen.press("up").press("enter");
     screen
         .until(|event| matches!(event, Event::Tree(TreeEvent::Moved { .. })))
@@ -148,6 +148,6 @@ async fn answering_without_a_question_says_so() {
     screen.advance(std::time::Duration::from_secs(5));
     screen.hides(text).await;
     screen.press("alt+a").shows(text).await;
-    // The same key of a question and of the permissions.
+    // The key that opens a question also opens the permissions.
     screen.press("f4").shows("Permissions").await;
 }

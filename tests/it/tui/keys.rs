@@ -184,8 +184,8 @@ async fn keymap_extends_another_and_is_switched_at_runtime() {
     assert!(screen.editor().contains('d') && !screen.screen().contains("normal"));
 }
 
-/// Keys that a multiplexer takes before osier sees them: tmux's prefix, and what zellij's default keymap binds
-/// in every mode.
+/// Keys that do not reach osier inside a multiplexer: tmux's prefix, and the keys that zellij's
+/// default keymap binds in every mode.
 const TAKEN: &[&str] = &[
     "ctrl+b",
     "ctrl+g",

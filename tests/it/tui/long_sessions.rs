@@ -20,7 +20,7 @@ struct Stored {
 fn stored(shape: &Shape) -> Stored {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.jsonl");
-    // Without a directory, it belongs to every one.
+    // A session without a directory belongs to every directory.
     let cwd = String::new();
     write(
         &path,
@@ -75,7 +75,7 @@ async fn turn(screen: &mut Screen, key: &str) -> Vec<String> {
     }
 }
 
-/// Numbers of the messages whose first row is among these.
+/// The numbers of the messages whose first row is among these rows.
 fn numbers(rows: &[String]) -> impl Iterator<Item = usize> {
     rows.iter().filter_map(|row| {
         let (_, rest) = row.split_once("Message ")?;
@@ -235,7 +235,7 @@ async fn search_expands_collapsed_output() {
     let mut screen = screen(&stored, Script::new()).await;
     screen.press("ctrl+f").type_text("parser::case_102::");
     screen.shows("1/62").await.shows("… 59 lines above").await;
-    // The first of them are in the rows that were hidden.
+    // The rows that were hidden contain the first matches.
     screen.press("up up up up up");
     screen.shows("6/62").await.hides("lines above").await;
     assert!(

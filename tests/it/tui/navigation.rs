@@ -281,7 +281,7 @@ async fn current_match_of_a_search_has_its_own_face() {
         assert_eq!(reversed(&mut screen), [9]);
         screen.press("up up").shows("3/8").await;
         assert_eq!(reversed(&mut screen), [7]);
-        // Also when the rows are other ones.
+        // The match is also on this row when the rows are wrapped in another way.
         screen.resize(60, 24);
         assert_eq!(reversed(&mut screen), [7]);
         screen.press("esc").hides("find:").await;

@@ -106,7 +106,7 @@ async fn favourites_are_first_and_cycled() {
     let schema = osier_settings::schema::SETTINGS_SCHEMA;
     let line = "favourites = [\"acme/anvil-small\", \"acme/anvil-large\"]\n";
     assert_eq!(kept, format!("#:schema {schema}\n{line}"));
-    // The list has its own order, the key uses the order in which they were added.
+    // The list has its own order; the key uses the order in which the favourites were added.
     screen.press("ctrl+l");
     let listed = screen.screen();
     let place = |text: &str| listed.find(text).unwrap_or(usize::MAX);
@@ -293,7 +293,7 @@ async fn help_shows_the_keys_of_the_moment_and_then_all() {
     let mut screen = Screen::new(80, 24).start().await;
     screen.press("f1");
     insta::assert_snapshot!("help", screen.screen());
-    // The next key ends the page and does what it does; esc only ends it.
+    // The next key closes the page and then has its usual effect; esc only closes the page.
     screen.press("x");
     assert_eq!(screen.editor(), "x");
     assert!(!screen.screen().contains("all keys"));

@@ -34,7 +34,7 @@ const ANSWER: &str = r#"{"turns": [
   {"repeat": true, "steps": [{"text": "Another answer."}]}
 ]}"#;
 
-/// Sends a part of its answer and then waits.
+/// The model sends a part of its answer and then waits.
 const STUCK: &str =
     r#"{"turns": [{"repeat": true, "steps": [{"text": "The first half"}, {"wait": 600000}]}]}"#;
 
@@ -84,7 +84,7 @@ fn esc_leaves_the_wait_for_the_lock_of_the_checkpoints() {
     assert!(!program.work().join("ran").exists());
 }
 
-/// The process group of the parent, and of osier itself, has no number inside of the container.
+/// The process groups of the parent and of osier itself have no number inside the container.
 #[test]
 fn program_starts_in_a_container_whose_job_began_outside() {
     const OWN_SESSION: &[&str] = &[

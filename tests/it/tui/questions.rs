@@ -86,7 +86,7 @@ async fn question_is_above_the_editor_and_keeps_the_draft() {
         arguments: None,
     };
     assert_eq!(first.await.unwrap(), expected);
-    // The next question has the place of the editor.
+    // The next question covers the editor, which still has the text.
     assert_eq!(screen.app.prompt.editor.text(), "half a thought, y");
     screen.press("alt+a").screen();
     screen.press("n");
@@ -140,7 +140,8 @@ async fn long_pattern_and_choice_count_what_is_cut() {
 async fn keys_before_the_dialog_is_drawn_do_not_answer() {
     let mut screen = start().await;
     let answer = asked(&mut screen, permission()).await;
-    // Keys before the dialog opens, and in one burst with the key that opens it.
+    // Neither keys before the dialog opens nor keys in the same burst as the key that opens it
+    // answer the question.
     screen
         .type_text("yy")
         .press("alt+a")
@@ -169,7 +170,7 @@ async fn question_opens_above_an_empty_editor_and_the_next_one_follows() {
     screen.type_text("y");
     assert!(!first.is_finished());
     assert_eq!(screen.editor(), "y");
-    // Sent as a prompt, it is none either.
+    // As a prompt, the key is no answer either.
     screen.press("enter");
     assert!(screen.screen().contains("not sent to the model"));
     screen.press("y");
@@ -183,13 +184,13 @@ async fn question_opens_above_an_empty_editor_and_the_next_one_follows() {
         assert!(matches!(answer.await.unwrap(), Answer::Allow { .. }));
     }
     assert!(screen.provider.last_request().is_none());
-    // By its name and by an F-key.
+    // The question opens by the name of the command and by an F-key.
     let third = asked(&mut screen, permission()).await;
     screen.press("esc").send("/answer");
     assert!(screen.screen().contains("y once"));
     screen.press("esc f4").screen();
     screen.press("n").screen();
-    // The reason stays when the dialog is left.
+    // The reason stays in the dialog when the user leaves it.
     screen.type_text("too risky").press("esc esc f4").screen();
     screen.press("n").screen();
     screen.press("enter");
@@ -209,19 +210,19 @@ async fn keys_after_an_answer_do_not_become_a_prompt() {
     let mut answers = vec![asked(&mut screen, permission()).await];
     pressed(&mut screen);
     closed(&mut screen).await;
-    // Before the next question of the run: the key is no draft, so the question opens.
+    // The keys come before the next question of the run: they are no draft, so the question opens.
     screen.type_text("yn");
     answers.push(asked(&mut screen, permission()).await);
     assert!(screen.screen().contains("y once"));
     assert_eq!(screen.app.prompt.editor.text(), "");
-    // Right after the dialog has opened, the key neither answers nor is a draft.
+    // Right after the dialog has opened, the key is neither an answer nor a draft.
     screen.type_text("y");
     assert!(screen.screen().contains("y once"));
     assert!(!answers[1].is_finished());
     screen.advance(std::time::Duration::from_millis(400));
     screen.press("y");
     closed(&mut screen).await;
-    // Other text is a draft. The question waits.
+    // Other text is a draft, so the question waits.
     answers.push(asked(&mut screen, permission()).await);
     screen.screen();
     screen.advance(std::time::Duration::from_millis(400));
@@ -231,11 +232,11 @@ async fn keys_after_an_answer_do_not_become_a_prompt() {
     screen.press("backspace f4").screen();
     screen.press("y");
     closed(&mut screen).await;
-    // Sent before the next question, it does not go to the model.
+    // When it is sent before the next question, the key does not go to the model.
     screen.send("y");
     assert!(screen.screen().contains("no question waits for an answer"));
     assert_eq!(screen.editor(), "Ask, or type / for commands");
-    // Another text is a draft, and the question waits.
+    // Another text is a draft, so the question waits.
     screen.type_text("ny, but");
     answers.push(asked(&mut screen, permission()).await);
     assert_eq!(screen.editor(), "ny, but");
@@ -420,7 +421,8 @@ async fn choice_is_selected_by_number_or_arrows() {
         answered(select(false), "down down down enter").await,
         text("blue")
     );
-    // Another answer: an empty one is not sent, and `esc` returns to the choices. The text stays.
+    // The answer is typed: an empty one is not sent, and `esc` returns to the choices. The text
+    // stays.
     let keys = "down down down enter enter x esc o backspace r e d enter";
     assert_eq!(answered(select(true), keys).await, text("red"));
     assert_eq!(

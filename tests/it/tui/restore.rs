@@ -173,7 +173,7 @@ async fn tree_restores_the_files_before_the_prompt() {
         (screen.editor().as_str(), read().as_str()),
         ("write agent", "mine\n")
     );
-    // The command asks about the same point.
+    // The command offers the same point.
     screen.press("ctrl+u").send("/restore");
     screen.shows("none differ from this point").await;
 }

@@ -231,7 +231,7 @@ async fn prompt_that_cannot_be_stored_returns_to_the_editor() {
         .script(Script::always("Just an answer."))
         .start()
         .await;
-    // A directory cannot be created where a file is.
+    // A directory cannot be created at the path of a file.
     let sessions = screen.home().join("sessions");
     std::fs::write(&sessions, "").unwrap();
     screen.send("do it").settled().await;

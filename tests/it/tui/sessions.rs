@@ -79,7 +79,7 @@ async fn session_list_shows_its_keys_and_not_those_of_the_editor() {
     assert!(screen.screen().contains(hint), "{}", screen.screen());
     screen.press("alt+s").shows("enter open").await;
     assert!(screen.row(23).contains(keys), "{}", screen.screen());
-    // A key that would quit if it were pressed again.
+    // Pressed again, this key would quit.
     screen.press("esc ctrl+c");
     assert!(screen.screen().contains("press ctrl+c again to quit"));
     screen.type_text("x");
@@ -195,7 +195,7 @@ async fn session_is_renamed_deleted_and_restored_in_the_list() {
     screen.press("ctrl+d").shows("restore").await;
     screen.shows("no session matches").await;
     screen.press("ctrl+z").shows("the old one").await;
-    // The open one stays.
+    // The open session stays.
     screen.press("ctrl+u").shows(" 1/2 ").await;
     screen.type_text("second").shows(" 1/1 ").await;
     screen

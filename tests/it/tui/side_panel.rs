@@ -200,7 +200,7 @@ async fn counts_follow_the_edits() {
     row(&mut screen, "a.txt", "+3").await;
     screen.send("change").settled().await;
     row(&mut screen, "a.txt", "+4").await;
-    // A command of the user.
+    // A command of the user changes files, too.
     screen.send("!rm a.txt; echo x >> README.md");
     row(&mut screen, "README.md", "+1").await;
     assert!(

@@ -380,7 +380,8 @@ impl Screen {
         rows[..end].join("\n").trim_end().to_owned()
     }
 
-    /// The lines between the rule and the footer, without the prompt marker; what a box covers, as it is stored.
+    /// The lines between the rule and the footer, without the prompt marker. If a box covers them,
+    /// the text of the editor.
     pub(super) fn editor(&mut self) -> String {
         let screen = self.screen();
         let rows: Vec<&str> = screen.lines().collect();

@@ -59,7 +59,8 @@ async fn user_starts_and_kills_a_terminal() {
     screen.shows("ctrl+] leave").await;
     screen.press("ctrl+]").type_text("x");
     assert!(screen.screen().contains("press x again to kill it"));
-    // The shell gets SIGHUP with its terminal, and SIGTERM as any process that is killed: the faster one ends it.
+    // The shell gets SIGHUP when its terminal is closed, and SIGTERM as every killed process does:
+    // the faster signal ends it.
     screen.type_text("x").shows("─ SIG").await;
     assert!(!screen.footer().contains("terminal"), "{}", screen.footer());
 }

@@ -35,7 +35,7 @@ async fn jobs_are_listed_streamed_and_killed() {
     assert!(screen.screen().contains("› job1  echo begun"));
     File::create(screen.work().join("go")).unwrap();
     screen.shows("│ more").await;
-    // One key asks, another one confirms.
+    // The first key asks, the second one confirms.
     screen.type_text("x");
     assert!(screen.screen().contains("press x again to kill job1"));
     screen.press("esc");

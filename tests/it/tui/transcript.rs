@@ -79,7 +79,7 @@ async fn a_command_shows_its_output_while_it_runs() {
     insta::assert_snapshot!("bash_done", screen.styled());
     screen.press("ctrl+o");
     assert!(screen.conversation().contains("  1\n  2\n  3\n"));
-    // Quiet shows no output, normal its end.
+    // The view `quiet` shows no output, `normal` shows its end.
     screen.press("ctrl+o");
     assert!(!screen.conversation().contains("  live\n"));
     screen.press("ctrl+o");
@@ -217,7 +217,7 @@ async fn scroll_position_is_kept_until_the_end_is_reached() {
     assert!(shown.contains("↓ ctrl+end go to end"), "{shown}");
     gate.open();
     screen.settled().await;
-    // The first frame after the events counts them.
+    // The first frame after the events counts the new rows.
     let shown = screen.screen();
     assert!(
         shown.contains("↓ 25 new rows · ctrl+end go to end"),
@@ -260,7 +260,7 @@ async fn page_overlaps_by_two_rows() {
     let first: Vec<String> = (0..10).map(|row| screen.row(row)).collect();
     screen.press("pagedown");
     let second: Vec<String> = (0..10).map(|row| screen.row(row)).collect();
-    // The prompt stays above them.
+    // The prompt stays above the rows.
     assert_eq!(second[0], "▌ count");
     assert_eq!(first[8..10], second[1..3]);
 }

@@ -145,7 +145,8 @@ async fn two_branches_side_by_side() {
 #[tokio::test]
 async fn an_entry_is_compared_with_its_ancestor() {
     let mut screen = Box::pin(opened(80, 24)).await;
-    // The last answer, and the first one above it. While an entry is marked, the keys say so, and enter compares.
+    // The last answer is compared with the first one above it. While an entry is marked, the keys
+    // say so, and enter compares.
     screen.press("d").shows("compare with this").await;
     screen.press("g down enter").shows("Compare branches").await;
     let shown = screen.screen();
@@ -189,7 +190,7 @@ async fn summary_is_reviewed_before_it_is_stored() {
     let tokens = regex::Regex::new(r"context [\d.]+k? tokens").unwrap();
     let lines = lines.collect::<String>();
     insta::assert_snapshot!("summary", tokens.replace(&lines, "context TOKENS tokens"));
-    // The dialog opened by itself: what is typed is meant for the editor.
+    // The dialog opened by itself, so the typed text is meant for the editor.
     screen.type_text("typed for the editor");
     screen
         .press("down")
@@ -229,7 +230,7 @@ async fn context_panel_shows_cache_use() {
     let turns = [
         answer(50, 0, 40_000),
         answer(50, 40_050, 400),
-        // Much later: the cache has expired and is written again.
+        // This answer comes much later: the cache has expired and is written again.
         answer(50, 0, 41_000),
         answer(100, 41_900, 0),
     ];
@@ -282,7 +283,7 @@ async fn last_prompt_is_sent_to_another_model() {
     assert_eq!(users, 2);
     screen.send("/redo").shows("there is nothing to redo").await;
     screen.send("/session").shows("file: ").await;
-    // Both stay stored next to this session, which does not change.
+    // Both copies are stored next to this session, which does not change.
     let copied = |event: &Event, text: Option<&str>| {
         matches!(event, Event::Tree(TreeEvent::Forked { session: Some(_), prompt, .. })
             if prompt.as_ref().map(|prompt| &*prompt.text) == text)
@@ -303,7 +304,7 @@ async fn last_prompt_is_sent_to_another_model() {
 async fn fan_shows_lanes_and_applies_one() {
     for (columns, rows) in [(40, 24), (80, 24), (120, 24)] {
         let write = json!({"file_path": "notes.txt", "content": "one\n"});
-        // Each lane writes once, whichever is first.
+        // Each lane writes once, in any order.
         let script = Script::new()
             .turn(|turn| turn.when_result("").text("It is done.").repeat())
             .turn(|turn| turn.when_user("do it").tool("write", write).repeat());
@@ -331,7 +332,7 @@ async fn views_show_their_keys() {
     for text in ["─ Keys ─", "Go to the previous prompt", "Label the entry"] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
-    // Esc ends the page only, and the tree stays.
+    // Esc closes only the page, and the tree stays.
     screen.press("esc").shows("◂ current").await;
     screen.press("q alt+v ?");
     insta::assert_snapshot!("keys_while_browsing", screen.screen());

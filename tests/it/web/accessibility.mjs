@@ -1,5 +1,4 @@
-// Accessibility: axe in both colour schemes and sizes, everything by keyboard, reduced motion; and access to the
-// page.
+// Accessibility: axe in both colour schemes and sizes, everything by keyboard, reduced motion, and the login page.
 
 import assert from "node:assert/strict";
 import { DESKTOP, PHONE, faults, file, picture, play, ready, say, settled } from "./support.mjs";
@@ -8,7 +7,7 @@ const DONE =
   '# Done\n\nA list:\n\n- [x] one\n- `two`\n\n```js\nconst three = "3"; // four\n```\n\n| a | b |\n|---|---|\n| 1 | [2](https://a.example) |\n\n> [!WARNING]\n> Mind.';
 const TURNS = [
   { when: { toolResult: "a.txt" }, repeat: true, steps: [{ text: DONE }] },
-  // The file was read: it can be written.
+  // The model has read the file, so it can write it.
   {
     when: { toolResult: "a line" },
     repeat: true,
@@ -66,7 +65,7 @@ await play(async (stage, serve) => {
   await page.keyboard.type("change it by keys");
   await page.keyboard.press("Enter");
   await page.locator(".ask").waitFor();
-  // The card takes the focus when it could be read.
+  // The card gets the focus after the time that is needed to read it.
   await page.waitForFunction(() => document.activeElement.textContent === "Allow once");
   // The card is collapsed: the question is still pending, and the card can be opened again.
   await page.keyboard.press("Escape");
@@ -82,7 +81,7 @@ await play(async (stage, serve) => {
   await picture(page, "desktop-sessions");
   await page.context().close();
 
-  // Without the token there is a login page.
+  // Without the token, a login page is shown.
   const stranger = await stage.page(PHONE);
   await stranger.goto(new URL("/", server.url).href);
   await stranger.getByLabel("Token").fill("wrong-token-of-some-length");

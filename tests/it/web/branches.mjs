@@ -85,7 +85,7 @@ await play(async (stage, serve) => {
   await answer("two").waitFor();
   assert.equal(await answer("two").count(), 1);
 
-  // The session that was forked is another one: it has its own name, and opens with its messages.
+  // The original of the fork is another session: it has its own name, and opens with its messages.
   await settled(page);
   await page.reload();
   await ready(page);

@@ -49,7 +49,7 @@ await play(async (stage, serve) => {
     await page.locator(".answer", { hasText: "A plan" }).waitFor();
     await settled(page);
 
-    // The same prompt for three models.
+    // The last prompt is sent to three models.
     await page.locator(".answer").last().getByRole("button", { name: "More actions" }).click();
     await page.getByRole("menuitem", { name: "Run several models" }).click();
     const dialog = page.locator("dialog.question");
@@ -91,7 +91,7 @@ await play(async (stage, serve) => {
     await page.locator(".answer", { hasText: "I have written it down." }).waitFor();
     assert.equal(readFileSync(join(work, "plan.md"), "utf8"), "one\ntwo\n");
 
-    // The other lanes are branches and can be compared with this one.
+    // The other lanes are branches and can be compared with the current branch.
     const siblings = page.locator(".user .siblings");
     await siblings.getByText(/of \d/).waitFor();
     await page.locator(".user").getByRole("button", { name: "More actions" }).click();

@@ -52,7 +52,7 @@ await play(async (stage, serve) => {
   await page.context().close();
   await server.stop();
 
-  // Without the server: the page opens with a message, then loads the rest.
+  // Without the server, the page opens with a message, and loads the rest later.
   const other = await serve(TURNS);
   const again = await stage.enter(other, DESKTOP);
   await say(again, "hello");
@@ -71,7 +71,7 @@ await play(async (stage, serve) => {
   await again.locator("#banner").waitFor();
   await again.goto(address);
   await again.locator("#banner", { hasText: "Reconnecting" }).waitFor();
-  // A draft can be written meanwhile. Sent too early, it stays in the field.
+  // A draft can be written before the connection is back. If it is sent too early, it stays in the field.
   await again.locator("#prompt.early").fill("written without the server");
   await again.keyboard.press("Enter");
   await again.locator(".toast", { hasText: "Not sent" }).waitFor();

@@ -89,7 +89,7 @@ await play(async (stage, serve) => {
     await page.click("#to-end");
     await page.locator("#to-end").waitFor({ state: "hidden" });
 
-    // The same after a reload, and for a later client.
+    // A reloaded page and a later client show the same conversation.
     await page.reload();
     await ready(page);
     await page.locator(".prose table").waitFor();

@@ -1,4 +1,4 @@
-// Drafts stay with their session over a reload; a sent message is shown at once; a dead line is noticed.
+// Drafts stay with their session over a reload; a sent message is shown at once; a dead connection is detected.
 
 import assert from "node:assert/strict";
 import { DESKTOP, faults, picture, play, ready, say, settled } from "./support.mjs";
@@ -8,12 +8,12 @@ const TURNS = [{ repeat: true, steps: [{ text: "An answer." }] }];
 await play(async (stage, serve) => {
   const server = await serve(TURNS);
   const page = await stage.page(DESKTOP);
-  // A silent line delivers nothing, and does not close.
+  // A silent connection delivers nothing, and does not close.
   let silent = false;
-  // The line is cut when the next prompt was sent, before its response.
+  // The connection is cut after the next prompt was sent, before its response.
   let swallows = false;
   await page.routeWebSocket(/\/api\/ws/, (socket) => {
-    // Meanwhile no other connection opens: one that lost its first frames could not exist.
+    // No other connection opens meanwhile: a real one never loses its first frames.
     if (silent) return socket.close();
     const other = socket.connectToServer();
     let cut = false;
@@ -52,7 +52,8 @@ await play(async (stage, serve) => {
   await ready(page);
   assert.equal(await page.inputValue("#prompt"), "", "a sent message is no draft");
 
-  // The line goes silent: the message is shown as pending. When the page notices, it waits, and is sent once the line is back.
+  // The connection becomes silent: the message is shown as pending. When the page detects that, the message waits and is sent
+  // when the connection is back.
   await page.clock.install();
   silent = true;
   await say(page, "into the void");

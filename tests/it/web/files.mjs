@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DESKTOP, PHONE, faults, file, picture, play, say, settled, work } from "./support.mjs";
 
-// With a command: the tool `write` rejects files that the model has not read.
+// A command writes the files: the tool `write` rejects files that the model has not read.
 const writes = (path, content) => ({
   tool: "bash",
   arguments: { command: `mkdir -p src && printf '%s' '${content}' > ${path}` },

@@ -7,7 +7,7 @@ import { DESKTOP, PHONE, play, ready } from "./support.mjs";
 const PROMPTS = 150;
 const STEP = 500;
 const TURNS = [{ repeat: true, steps: [{ text: "A line.\n\n- one\n- two\n\n```js\nconst code = 1;\n```\n\nAnother line." }] }];
-/** Most messages in the page: those of the pages near the window. */
+/** The maximum number of messages in the page: those near the window. */
 const MOST = 60;
 
 await play(async (stage, serve) => {

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { DESKTOP, PHONE, faults, models, picture, play, ready, say, settled, work } from "./support.mjs";
 
 const LONG = `printf '%s' ${Array.from({ length: 60 }, (_, number) => `word${number}`).join(" ")}; echo last > tail.txt`;
-/** The steps of the model, by the number of results. A page has its own `place`, so that its saved rule allows no other page. */
+/** The steps of the model, by the number of results. Each page has its own `place`, so that its saved rule does not allow the
+    calls of another page. */
 const steps = (place) => [
   { tool: "bash", arguments: { command: LONG } },
   { tool: "write", arguments: { file_path: "src/deep/folder/notes.txt", content: "one\ntwo\n" } },
@@ -96,7 +97,7 @@ await play(async (stage, serve) => {
   }
   provider.close();
 
-  // A double click answers one of two questions: the second card takes no answer before it could be read.
+  // A double click answers one of two questions: the second card accepts no answer before it could be read.
   const pair = [{ tool: "bash", arguments: { command: "touch one" } }, { tool: "bash", arguments: { command: "touch two" } }];
   const page = await stage.enter(await serve([{ when: { user: "go" }, steps: pair }, { repeat: true, steps: [{ text: "Done." }] }]), DESKTOP);
   await say(page, "go");
@@ -108,7 +109,7 @@ await play(async (stage, serve) => {
   await page.locator(".answer", { hasText: "Done." }).waitFor();
   assert.deepEqual([existsSync(join(work, "one")), existsSync(join(work, "two"))], [true, false]);
 
-  // No call of an answer runs before all are answered, and none reads as if it did. A refused one says so at once.
+  // No call of an answer runs before the user has answered all, and no card looks as if its call did. A refused call says so at once.
   const three = ["three", "four", "five"].map((name) => ({ tool: "bash", arguments: { command: `touch ${name}` } }));
   const many = await stage.enter(await serve([{ when: { user: "go" }, steps: three }, { repeat: true, steps: [{ text: "Done." }] }]), DESKTOP);
   await say(many, "go");
@@ -120,7 +121,7 @@ await play(async (stage, serve) => {
   await many.locator(".ask").getByText("$ touch four").waitFor();
   assert.deepEqual(await verbs(), ["Did not run", "Wants to run", "Wants to run"]);
 
-  // Words that are typed while a card has the focus are a message. The space in them presses no button.
+  // Text that is typed while a card has the focus is a message. A space in it presses no button.
   await focus("Allow once");
   await many.keyboard.type("no stop that");
   assert.equal(await many.inputValue("#prompt"), "no stop that");

@@ -27,13 +27,13 @@ await play(async (stage, serve) => {
     await say(page, "add a file");
     const dialog = page.locator(".ask");
     await dialog.getByText("Approve this plan?").waitFor();
-    // Formatted by the server.
+    // The server has formatted the plan.
     await dialog.locator(".plan strong", { hasText: "Write" }).waitFor();
     assert.deepEqual(await faults(page), []);
     await picture(page, `${name}-plan`);
     await dialog.getByLabel("Reason").fill("name the test");
     await dialog.getByRole("button", { name: "Keep planning" }).click();
-    // The model presents it again.
+    // The model presents the plan again.
     await page.waitForFunction(
       () => document.querySelector(".ask input[aria-label=Reason]")?.value === "",
     );

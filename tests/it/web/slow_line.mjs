@@ -1,11 +1,11 @@
-// A slow line: the page needs few requests and bytes, and joining a long session too.
+// A slow connection: loading the page, and opening a long session, needs few requests and bytes.
 //
 // `OSIER_WEB_FIGURES=1` prints the figures.
 
 import assert from "node:assert/strict";
 import { PHONE, play, ready } from "./support.mjs";
 
-/** The limits: requests of the page, its bytes, and the bytes of the answers that a long session needs. */
+/** The maximum requests and bytes of the page, and the maximum bytes of the responses that a long session needs. */
 const REQUESTS = 12;
 const PAGE_BYTES = 120_000;
 const SESSION_BYTES = 120_000;
@@ -39,7 +39,7 @@ await play(async (stage, serve) => {
   assert.ok(session.bytes <= SESSION_BYTES, `${session.bytes} bytes`);
 });
 
-/** Counts what a page receives, as it is sent. */
+/** Counts the requests of a page and the bytes that it receives, in their encoded size. */
 async function traffic(page) {
   const client = await page.context().newCDPSession(page);
   await client.send("Network.enable");

@@ -178,7 +178,7 @@ export class Stage {
   /** A page that is signed in and shows a session. */
   async enter(server, size, wishes) {
     const page = await this.page(size, wishes);
-    // The announcer repeats for screen readers what is on the page.
+    // For screen readers, the announcer repeats the text of the page.
     const byText = page.getByText.bind(page);
     page.getByText = (...given) => byText(...given).and(page.locator(":not(#announcer)"));
     await page.goto(server.url);

@@ -16,9 +16,9 @@ const TURNS = [
 await play(async (stage, serve) => {
   const server = await serve(TURNS);
   const page = await stage.page(DESKTOP);
-  // While `refuses`, prompts wait for `refuse`, which answers the oldest with an error.
+  // While `refuses` is set, prompts wait for `refuse()`, which answers the oldest with an error.
   let refuses = false;
-  // While `isDeaf`, the page hears nothing.
+  // While `isDeaf` is set, the page receives nothing.
   let isDeaf = false;
   const prompts = new EventEmitter();
   const waiting = on(prompts, "prompt");
@@ -49,7 +49,7 @@ await play(async (stage, serve) => {
   await settled(page);
   const first = page.url();
 
-  // An edit keeps the draft and its image, which are back after it is cancelled.
+  // During an edit, the draft and its image are kept. They return when the edit is cancelled.
   await page.fill("#prompt", "a long draft");
   await attach();
   await page.locator(".picture-chip").waitFor();
@@ -64,7 +64,7 @@ await play(async (stage, serve) => {
   await holds("a long draft");
   assert.equal(await page.locator(".picture-chip").count(), 1);
 
-  // A refused edit keeps its text, also over a look at another session.
+  // A refused edit keeps its text, even after another session was shown.
   await edit();
   await page.fill("#prompt", "first, carefully edited");
   refuses = true;
@@ -84,7 +84,7 @@ await play(async (stage, serve) => {
   await holds("a long draft");
   await page.getByRole("button", { name: "Remove red.png" }).click();
 
-  // Messages that are refused come back in their order, before what was typed meanwhile.
+  // Refused messages return in their order, before the text that was typed meanwhile.
   await page.fill("#prompt", "");
   for (const text of ["one", "two", "three"]) await say(page, text);
   await page.fill("#prompt", "typed meanwhile");
@@ -108,7 +108,7 @@ await play(async (stage, serve) => {
   // A message without a response survives a reload as the draft.
   await page.click(".send");
   await page.locator("#pending .unsent", { hasText: "only for the first session" }).waitFor();
-  // The image of the draft is lost: the browser asks before.
+  // The image of the draft would be lost, so the browser asks first.
   const asked = page.waitForEvent("dialog");
   await page.reload();
   assert.equal((await asked).type(), "beforeunload");
@@ -116,7 +116,7 @@ await play(async (stage, serve) => {
   await holds("only for the first session");
   refuses = false;
 
-  // A message that was executed is no draft after the reload, although its response was lost.
+  // An executed message is no draft after a reload, although its response was lost.
   await page.fill("#prompt", "");
   isDeaf = true;
   const executed = new Promise((resolve) => {

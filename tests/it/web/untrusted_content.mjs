@@ -73,7 +73,7 @@ await play(async (stage, serve) => {
     assert.equal(await page.locator(".ask").count(), 1, place);
     const shown = await page.locator(".ask").innerText();
     assert.ok(shown.includes(place === "a file" ? NAME : "$ cat"), shown);
-    // Nothing that is allowed here is beyond the edge of the card.
+    // Neither the file nor the command is cut at the edge of the card.
     const content = page.locator(".ask .content");
     const isCut = await content.evaluate((content) =>
       [content, ...content.querySelectorAll("pre.output")].some((node) => node.scrollWidth > node.clientWidth),

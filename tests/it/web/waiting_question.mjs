@@ -1,4 +1,4 @@
-// A question that waits outlives a lost connection, and goes with the process that asked it.
+// A waiting question outlives a lost connection, and disappears with the process that asked it.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -27,7 +27,7 @@ await play(async (stage, serve) => {
   const card = page.locator(".ask");
   const allow = () => card.getByRole("button", { name: "Allow once" }).click();
 
-  // An answer without a connection is given when it is back.
+  // An answer that is given without a connection is sent when the connection is back.
   await say(page, "first");
   await card.getByText("$ touch first").waitFor();
   isOpen = false;
@@ -39,7 +39,7 @@ await play(async (stage, serve) => {
   await page.locator(".answer", { hasText: "Done." }).waitFor();
   assert.ok(existsSync(join(work, "first")));
 
-  // The question of a process that was killed goes with it, and the run says that it did not end.
+  // The question of a killed process disappears, and its run is shown as not ended.
   await say(page, "second");
   await card.getByText("$ touch second").waitFor();
   await server.stop("SIGKILL");

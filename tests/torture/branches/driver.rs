@@ -53,7 +53,7 @@ pub(super) struct Driver {
     id: u64,
     turns: Vec<Turn>,
     sessions: Vec<Session>,
-    /// The open one.
+    /// The index of the open session.
     open: usize,
     counts: BTreeMap<&'static str, usize>,
 }
@@ -109,7 +109,7 @@ impl Driver {
         })
     }
 
-    /// The first session has a prompt.
+    /// Sends the first prompt of the first session.
     fn begin(&mut self) -> Outcome {
         let state = self.ask("get_state", json!({}))?;
         self.add_session(
@@ -181,7 +181,7 @@ impl Driver {
         }
     }
 
-    /// The conversation and the model are what they must be.
+    /// Checks that the conversation and the model are the expected ones.
     fn check(&mut self) -> Outcome {
         let messages = self.ask("get_messages", json!({}))?;
         let messages = messages["messages"]
@@ -196,7 +196,7 @@ impl Driver {
         let state = self.ask("get_state", json!({}))?;
         let model = state["model"]["id"].as_str().unwrap_or_default();
         if self.now().path.is_empty() {
-            // Before everything, the model is the one that was selected last.
+            // At the start of a conversation, the model is the one that was selected last.
             model.clone_into(&mut self.session().now.model);
         } else {
             same("the model", &model, &self.now().model.as_str())?;
@@ -239,7 +239,7 @@ impl Driver {
         self.ran(turn)
     }
 
-    /// The turn runs to its end. Its requests are checked.
+    /// Waits for the end of the turn and checks its requests.
     fn ran(&mut self, mut turn: Turn) -> Outcome {
         let settled = |line: &Value| line["type"] == "agent_settled";
         let settled = self.rpc.until(PATIENCE, settled);
@@ -268,7 +268,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Sends a command that moves the conversation to `to`. The editor gets the prompt, and one entry is stored.
+    /// Sends a command that moves the conversation to `to`, and checks that the editor gets the
+    /// prompt and one entry is stored.
     fn jump(&mut self, (command, parameters): (&str, Value), to: Position, jump: Jump) -> Outcome {
         if self.random.once_in(8) {
             return self.jump_with_a_kill((command, parameters), to, jump);
@@ -283,7 +284,8 @@ impl Driver {
         self.jumped(to, jump)
     }
 
-    /// The move to `to` is stored as one entry, or as none if it is the current position.
+    /// Checks that the move to `to` is stored as one entry, or as none if it is the current
+    /// position.
     fn jumped(&mut self, to: Position, jump: Jump) -> Outcome {
         let leaf = to.leaf.clone();
         let before = self.sessions[self.open].clone();
@@ -347,7 +349,7 @@ impl Driver {
         thread::sleep(Duration::from_micros(microseconds));
     }
 
-    /// Before the prompt of a turn.
+    /// The position before the prompt of a turn.
     fn before(&self, turn: usize) -> Position {
         Position {
             path: self.turns[turn].before.clone(),
@@ -357,7 +359,7 @@ impl Driver {
         }
     }
 
-    /// After the answer of a turn.
+    /// The position after the answer of a turn.
     fn after(&self, turn: usize) -> Position {
         let mut path = self.turns[turn].before.clone();
         path.push(Step::Turn(turn));
@@ -395,7 +397,7 @@ impl Driver {
         }
     }
 
-    /// A command that is refused stores nothing.
+    /// Checks that a command is refused and stores nothing.
     fn refused(&mut self, command: &str, parameters: Value) -> Outcome {
         if self.ask(command, parameters).is_ok() {
             return Err(format!("{command} is not refused"));
@@ -538,7 +540,7 @@ impl Driver {
         self.copied("clone", json!({}), to)
     }
 
-    /// A copy of a branch is open now; its editor has the prompt.
+    /// Sends a command that opens a copy of a branch, and checks that its editor has the prompt.
     fn copied(&mut self, command: &str, parameters: Value, mut to: Position) -> Outcome {
         let forked = self.ask(command, parameters)?;
         let prompt = to.editor.take().map(|turn| self.turns[turn].prompt());
@@ -571,7 +573,8 @@ impl Driver {
             .ok_or_else(|| "the session does not open again".to_owned())
     }
 
-    /// Kills the program soon after a prompt. What was there before is still there; then another session is open.
+    /// Kills the program soon after a prompt and checks that everything stored before is still
+    /// there; then another session is open.
     fn kill_in_a_prompt(&mut self) -> Outcome {
         let turn = self.new_turn();
         self.send(&turn);

@@ -4,9 +4,9 @@
 /// The work that a prompt asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It answers.
+    /// The model answers.
     Say,
-    /// It writes the number of the prompt to [`FILE`], then answers.
+    /// The model writes the number of the prompt to [`FILE`], then answers.
     Put,
 }
 
@@ -21,9 +21,9 @@ pub(super) struct Turn {
     pub(super) has_picture: bool,
     /// The id of the model that answered.
     pub(super) model: String,
-    /// The path before it.
+    /// The branch before the turn.
     pub(super) before: Vec<Step>,
-    /// The content of the file when it was sent.
+    /// The content of the file when the prompt was sent.
     pub(super) file: Option<String>,
     pub(super) prompt_id: String,
     pub(super) answer_id: String,
@@ -44,7 +44,7 @@ impl Turn {
         format!("user {}{picture}", self.text())
     }
 
-    /// All its messages.
+    /// All messages of the turn.
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.prompt()];
         if self.kind == Kind::Put {
@@ -135,7 +135,7 @@ fn lines(path: &[Step], turns: &[Turn]) -> Vec<String> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Jump {
     Usual,
-    /// `redo_prompt` reverts it.
+    /// A move that `redo_prompt` reverts.
     Undo,
     Back,
     Forward,
@@ -145,7 +145,7 @@ pub(super) enum Jump {
 #[derive(Debug, Clone)]
 pub(super) struct Session {
     pub(super) id: String,
-    /// The turns in its file.
+    /// The turns in the file of the session.
     pub(super) turns: Vec<usize>,
     pub(super) now: Position,
     back: Vec<Position>,
@@ -200,7 +200,7 @@ impl Session {
             Jump::Usual | Jump::Undo => {
                 self.back.append(&mut self.forward);
                 self.back.push(from);
-                // As much as osier remembers.
+                // osier remembers no more than 200 positions.
                 if self.back.len() > 200 {
                     self.back.drain(..100);
                 }
@@ -213,7 +213,7 @@ impl Session {
         }
     }
 
-    /// A turn was added at the end.
+    /// Adds a turn at the end of the branch.
     pub(super) fn continued(&mut self, turn: usize) {
         self.now.path.push(Step::Turn(turn));
         self.now.editor = None;

@@ -1,4 +1,5 @@
-//! The same from the screen, with keys: prompts, `/undo`, `/redo`, `alt+left`, `alt+right`, and kills.
+//! Random operations on branches from the screen, with keys: prompts, `/undo`, `/redo`, `alt+left`,
+//! `alt+right`, and kills.
 
 use std::fs;
 use std::path::Path;
@@ -76,7 +77,7 @@ struct ScreenUser {
     random: Random,
     turns: Vec<Turn>,
     session: Session,
-    /// Numbers stand for entries, which a screen does not show.
+    /// Counts the entries: their numbers are used as ids, which a screen does not show.
     entries: u64,
 }
 
@@ -99,7 +100,8 @@ impl ScreenUser {
         }
     }
 
-    /// The request has the branch, and the screen has the answer.
+    /// Sends a prompt, and checks that the request contains the branch and the screen shows the
+    /// answer.
     fn prompt(&mut self) -> Result<(), String> {
         let turn = Turn {
             number: self.turns.len() as u64 + 1,
@@ -164,7 +166,7 @@ impl ScreenUser {
         }
     }
 
-    /// Empties the editor. What it has later comes from the next operation.
+    /// Empties the editor, so that its later text comes from the next operation.
     fn clear(&mut self) -> Result<(), String> {
         self.terminal.write(CLEAR);
         let is_empty = |screen: &str| in_editor(screen).is_none();
@@ -174,8 +176,8 @@ impl ScreenUser {
         Ok(())
     }
 
-    /// Types keys that move the conversation. One move is stored, the screen has the end of the branch, and the editor its
-    /// prompt.
+    /// Types keys that move the conversation, and checks that one move is stored, that the screen
+    /// shows the end of the branch, and that the editor has its prompt.
     fn jump(&mut self, keys: &str, to: Position, jump: Jump) -> Result<(), String> {
         self.clear()?;
         let stored = self.moves() + 1;
@@ -205,7 +207,7 @@ impl ScreenUser {
         })
     }
 
-    /// How many moves the file of the session has.
+    /// The number of moves in the file of the session.
     fn moves(&self) -> usize {
         let texts = self.home.sessions().into_iter().map(fs::read_to_string);
         let texts = texts.map(Result::unwrap_or_default);
@@ -214,7 +216,7 @@ impl ScreenUser {
             .sum()
     }
 
-    /// The draft that a program which was killed left.
+    /// The draft that a killed program has left.
     fn draft(&self) -> Option<String> {
         let newest = self.home.sessions().pop()?;
         let newest = newest.file_stem()?.to_string_lossy().into_owned();

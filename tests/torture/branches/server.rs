@@ -1,4 +1,4 @@
-//! A model server that remembers what it was sent.
+//! A model server that records its requests.
 
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +13,7 @@ use crate::support::locked;
 use crate::support::model::read_request;
 use crate::support::wires::{Turn, Wire};
 
-/// The ids of its models.
+/// The ids of the models of the server.
 pub(super) const MODELS: [&str; 3] = ["alpha", "beta", "gamma"];
 
 /// The model and the messages of a request.

@@ -182,7 +182,7 @@ fn command(victim: &mut Victim, command: &Value, most: u64) -> Result<After, Str
     promised(victim, command, most, None)
 }
 
-/// A command with what its answer promises.
+/// Sends a command and kills the program. The answer to the command promises `promise`.
 fn promised(
     victim: &mut Victim,
     command: &Value,
@@ -256,7 +256,7 @@ fn label(victim: &mut Victim) -> Result<After, String> {
     send_and_kill(victim, &mut rpc, &command, 60, Some(promise))
 }
 
-/// With a conversation that is long enough.
+/// Kills a compaction of a conversation that is long enough.
 fn compact(victim: &mut Victim) -> Result<After, String> {
     let mut rpc = open(victim)?;
     for _ in 0..2 {
@@ -444,7 +444,7 @@ fn first_name(victim: &mut Victim) -> Result<After, String> {
     send_and_kill(victim, &mut rpc, &command, 60, Some(promise))
 }
 
-/// Runs the program with this input and kills it. Whether it had ended with success.
+/// Runs the program with this input and kills it. Returns whether it had ended with success.
 fn program(
     victim: &mut Victim,
     arguments: &[&str],

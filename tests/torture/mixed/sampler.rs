@@ -46,7 +46,7 @@ pub(crate) struct Sampler {
     table: File,
     program: PathBuf,
     followed: Followed,
-    /// The seconds of earlier runs in the same table.
+    /// The seconds that earlier runs have recorded in the same table.
     before: f64,
     begun: Instant,
     samples: Vec<Sample>,

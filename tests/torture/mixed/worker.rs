@@ -43,10 +43,10 @@ pub(crate) struct Worker {
     /// The first number, and the next one.
     first: u64,
     number: u64,
-    /// How often each action ran.
+    /// The number of times that each action ran.
     done: BTreeMap<String, usize>,
     failures: Vec<String>,
-    /// Prompts of earlier runs.
+    /// The number of prompts of earlier runs.
     earlier: usize,
     /// The file with the totals and the state of the random numbers, from which the next run continues.
     totals: Option<PathBuf>,
@@ -346,7 +346,7 @@ impl Worker {
     fn undo(&mut self) -> Result<(), String> {
         for _ in 0..=self.random.below(3) {
             self.type_line("/undo")?;
-            // The prompt returns to the editor, if there was one.
+            // The prompt that is undone returns to the editor, if there is one.
             self.terminal()?.shows(Duration::from_secs(3), "❯ GO");
             self.clear()?;
         }
@@ -392,7 +392,7 @@ impl Worker {
             return Err("no summary is shown".to_owned());
         }
         if is_refused(&terminal.screen()) {
-            // The next compaction must not see it.
+            // The next compaction must not find the refusal on the screen.
             if !terminal.until(PATIENCE, |screen| !is_refused(screen)) {
                 return Err("the refusal stays".to_owned());
             }

@@ -18,7 +18,8 @@ use crate::support::{exit, signal};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Screen,
-    /// Left with ctrl+d instead of a signal, and with the confirmation while something runs.
+    /// The full screen, left with ctrl+d instead of a signal, and with the confirmation while
+    /// something runs.
     ScreenQuit,
     Print,
     Json,
@@ -114,7 +115,7 @@ impl Running {
         }
     }
 
-    /// Whether its pipe is full.
+    /// Whether the pipe of its output is full.
     pub(super) fn is_full(&self) -> bool {
         let id = match self {
             Self::Plain(child) => child.id(),

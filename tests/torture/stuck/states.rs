@@ -20,11 +20,12 @@ type Held = Box<dyn Any>;
 pub(super) struct State {
     pub(super) name: &'static str,
     pub(super) prepare: fn(&Home, &ModelServer) -> io::Result<Held>,
-    /// The kind of the prompt; empty for none.
+    /// The kind of the prompt; empty for no prompt.
     pub(super) prompt: &'static str,
-    /// Whether what hangs creates the file `reached`; otherwise the prompt has arrived at the server.
+    /// Whether the program that hangs creates the file `reached`; otherwise the prompt has arrived at
+    /// the server.
     pub(super) marks: bool,
-    /// Milliseconds from the sign of the state to the state.
+    /// Milliseconds from the file or the prompt to the state itself.
     pub(super) settle: u64,
     /// Text that the user types after the prompt has arrived, and the same over RPC.
     pub(super) then: Option<(&'static str, &'static str)>,
@@ -36,7 +37,7 @@ const SCREEN: &[Mode] = &[Mode::Screen, Mode::ScreenQuit];
 const PIPES: &[Mode] = &[Mode::Print, Mode::Json, Mode::Rpc, Mode::Acp];
 /// The modes in which a user can compare with a commit.
 const DIFFS: &[Mode] = &[Mode::Screen, Mode::ScreenQuit, Mode::Rpc, Mode::Serve];
-/// Over ACP a session opens when its servers have started.
+/// The modes that open a session before its MCP servers have started: ACP waits for them.
 const UNPREPARED: &[Mode] = &[
     Mode::Screen,
     Mode::ScreenQuit,
@@ -159,7 +160,7 @@ pub(super) const STATES: &[State] = &[
             nothing(home, server)
         })
     },
-    // The checkpoint before the command waits.
+    // The checkpoint before the command does not end.
     arrived("a mount that does not answer", "mount", mount),
     State {
         modes: SCREEN,

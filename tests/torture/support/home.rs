@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// The sweeper runs five seconds after a start, later on a busy machine.
+/// The time until the sweeper has run: it starts after five seconds, later on a busy machine.
 const SWEEP: Duration = Duration::from_mins(2);
 
-/// Directories of their own below a folder.
+/// The directories of one test, in a folder of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Home {
     folder: PathBuf,
@@ -151,7 +151,7 @@ impl Home {
         let is_temporary = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             folders.iter().any(|folder| path.parent() == Some(folder))
-                // Forks stay, lanes do not.
+                // The worktrees of forks stay, those of lanes do not.
                 || path.parent() == Some(&registrations) && name.starts_with("fan-")
                 || name.starts_with(".tmp")
                 || name.ends_with(".tmp")

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
 
-/// Reports that are kept.
+/// The number of reports that are kept.
 const MOST: usize = 30;
-/// Characters of one.
+/// The maximum characters of one report.
 const LENGTH: usize = 240;
 
 /// The reports of all threads, oldest first.
@@ -29,7 +29,7 @@ struct Reported {
     who: String,
     kind: String,
     text: String,
-    /// How many of the same kind came one after the other; the last one is kept.
+    /// The number of reports of the same kind in a row, of which the last one is kept.
     times: usize,
 }
 

@@ -136,7 +136,7 @@ fn answer(mut socket: TcpStream, shared: &Shared) -> std::io::Result<()> {
             shared.held.fetch_add(1, Ordering::Relaxed);
             let place = format!("{path} stops after {place} events");
             journal::note("the model server", "held", &place);
-            // Until the client closes the connection.
+            // The answer stops until the client closes the connection.
             socket.set_read_timeout(None)?;
             while socket.read(&mut [0; 64])? != 0 {}
         }
@@ -174,7 +174,7 @@ pub(crate) fn read_request(socket: &mut TcpStream) -> std::io::Result<(String, V
     }
 }
 
-/// The blocks of a message that is not the model's; a message without blocks is one itself.
+/// The blocks of a message that is not the model's; a message without blocks is a block itself.
 fn blocks(message: &Value) -> &[Value] {
     if ["assistant", "model"]
         .iter()
@@ -201,7 +201,7 @@ fn is_result(block: &Value) -> bool {
 const ODD: &str = "for name in ./*; do if [ -f \"$name\" ] && [ ! -L \"$name\" ]; then echo changed > \"$name\"; fi; done; \
      for name in inner module; do if [ -d $name ]; then echo changed > $name/own.txt; fi; done; ln -sfn elsewhere loop-a";
 
-/// Subagents of one answer.
+/// The number of subagents in one answer.
 const AGENTS: u64 = 20;
 
 /// The answer to `cut`: text and two calls.
@@ -226,7 +226,8 @@ struct Prompt {
 }
 
 impl Prompt {
-    /// Some wire formats join results and the prompt after them to one message, so blocks are read instead of messages.
+    /// Reads blocks instead of messages, because some wire formats join the results and the prompt
+    /// after them to one message.
     fn of(body: &Value) -> Option<Self> {
         let list = ["messages", "input", "contents"];
         let messages = list.iter().find_map(|name| body[*name].as_array())?;
@@ -243,7 +244,7 @@ impl Prompt {
             if text.contains("ummar") {
                 return None;
             }
-            // A title is no prompt of a session.
+            // The request for a title is no prompt of a session.
             let title = text.strip_prefix("<prompt>\nGO ");
             if let Some(number) = title.and_then(|rest| rest.split([' ', '\n']).nth(1)) {
                 return Some(Self {
@@ -264,7 +265,8 @@ impl Prompt {
         None
     }
 
-    /// The number of events after which the answer stops: two for `half`, as many as it says for `cut7`.
+    /// The number of events after which the answer stops: two for `half`, the number in the name
+    /// for `cut7`.
     fn held_after(&self) -> Option<usize> {
         if self.kind == "half" {
             return Some(2);
@@ -357,14 +359,14 @@ impl Prompt {
             return Turn::says(&format!("Title of prompt {number}"));
         }
         if kind == "loud" {
-            // More than a pipe or a terminal stores, even in its raw form.
+            // The text is more than a pipe or a terminal stores, even in its raw form.
             return Turn {
                 text: vec!["loud words ".repeat(10); 4_000],
                 calls: Vec::new(),
             };
         }
         if kind == "long" {
-            // Two of them fill more than a compaction keeps.
+            // Two such answers are more than a compaction keeps.
             return Turn {
                 text: vec!["many words ".repeat(6_000), self.text()],
                 calls: Vec::new(),

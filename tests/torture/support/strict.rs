@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::wires::Wire;
 
-/// A message of a request, in no format.
+/// A message of a request, independent of the wire format.
 #[derive(Debug, Default)]
 struct Said {
     by_model: bool,
@@ -36,7 +36,7 @@ pub(crate) fn problem(wire: Wire, body: &Value) -> Option<String> {
 }
 
 fn broken(wire: Wire, said: &[Said]) -> Option<String> {
-    // Several items are one message.
+    // In this format, several items make one message.
     let has_items = wire == Wire::Responses;
     if said.first()?.by_model {
         return Some("the first message is not the user's".to_owned());
@@ -95,7 +95,7 @@ fn read(wire: Wire, message: &Value) -> Said {
             said.is_blank |= blocks.is_empty() && text(&message["content"]).trim().is_empty();
         }
         Wire::Chat | Wire::Ollama => {
-            // Ollama without ids has the names of the tools.
+            // Ollama without ids names the tools instead.
             let id = |call: &Value| match call["id"].as_str() {
                 Some(id) => id.to_owned(),
                 None => text(&call["function"]["name"]),

@@ -66,7 +66,8 @@ pub(super) fn budget(trial: &mut Trial) -> Result<(), String> {
     Ok(())
 }
 
-/// Moves in the tree and other requests while an answer streams. Each is answered, and the run goes its way.
+/// Moves in the tree, and sends other requests, while an answer streams. Each must be answered, and
+/// the run must end.
 pub(super) fn moves(trial: &mut Trial) -> Result<(), String> {
     let mut rpc = trial.rpc(&[])?;
     trial.prompt(&mut rpc, "tools")?;
@@ -79,7 +80,7 @@ pub(super) fn moves(trial: &mut Trial) -> Result<(), String> {
     }
     for command in [
         json!({"type": "undo_prompt"}),
-        // That leaves a branch, and these return to it.
+        // The undo leaves a branch, and the next commands return to it.
         json!({"type": "move_to", "entryId": second}),
         json!({"type": "go_back"}),
         json!({"type": "go_forward"}),
@@ -98,7 +99,7 @@ pub(super) fn moves(trial: &mut Trial) -> Result<(), String> {
         let mut command = command;
         command["id"] = json!("moved");
         rpc.send(&command);
-        // Some wait for the end of the run.
+        // Some commands wait for the end of the run.
         rpc.send(&json!({"type": "abort"}));
         let (mut is_answered, mut is_settled) = (false, false);
         while !(is_answered && is_settled) {

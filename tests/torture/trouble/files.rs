@@ -90,7 +90,8 @@ pub(super) fn odd_files(trial: &mut Trial) -> Result<(), String> {
     end(rpc)
 }
 
-/// Files whose checkpoints osier records, and its words about more of them.
+/// The number of files whose checkpoints osier records, and the start of its message about more of
+/// them.
 const RECORDED: usize = 45_000;
 const TOO_MANY: &str = "checkpoints are disabled: ";
 

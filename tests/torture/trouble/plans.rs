@@ -50,12 +50,13 @@ pub(super) fn plan_files(trial: &mut Trial) -> Result<(), String> {
         let problem = approved(trial, Some(*damage), Some(NOT_READ));
         problem.map_err(|problem| format!("the plan is {name}: {problem}"))?;
     }
-    // And one that the user changes while it is shown.
+    // One more fault: the user changes the plan while it is shown.
     let change: Damage = |path| fs::write(path, "# Plan\n\n1. wait longer\n");
     approved(trial, Some(change), None)
 }
 
-/// Approves a plan after a damage to its file. The plan is carried out, and all warnings begin with this.
+/// Approves a plan after a damage to its file. Checks that the plan is carried out and that all
+/// warnings begin with `warning`.
 fn approved(
     trial: &mut Trial,
     damage: Option<Damage>,

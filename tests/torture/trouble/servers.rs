@@ -11,8 +11,8 @@ use super::{PATIENCE, Trial, end};
 use crate::support::rpc::Rpc;
 use crate::support::until;
 
-/// A server that ends at each call, and at every second start as soon as it has listed its tools; at every start once the file
-/// `starts.all` exists. It writes down its starts.
+/// An MCP server that ends at each call, and at every second start as soon as it has listed its
+/// tools; once the file `starts.all` exists, at every start. It records its starts.
 const STORM: &str = r#"#!/bin/sh
 echo start >> "$1"
 starts=$(wc -l < "$1")
@@ -29,9 +29,10 @@ while read -r line; do
   esac
 done
 "#;
-/// Seconds after a start at which osier has started an ending server again at the earliest, by docs/mcp.md.
+/// The earliest seconds after a start at which osier restarts a server that ends, as docs/mcp.md
+/// says.
 const RESTARTS: [u64; 5] = [1, 3, 8, 23, 83];
-/// Restarts that nobody waits for.
+/// The number of restarts that nobody waits for.
 const BURST: usize = 20;
 
 /// A language server that answers the handshake and then sends messages endlessly.
@@ -72,7 +73,8 @@ impl Storm {
         Ok(())
     }
 
-    /// One start for the last request, and those that its delays permit.
+    /// The maximum number of starts: one for the last request, and those that the delays after it
+    /// permit.
     fn most_starts(&self) -> usize {
         let seconds = self.requested.elapsed().as_secs();
         let restarts = RESTARTS.iter().filter(|after| **after <= seconds);
@@ -125,7 +127,7 @@ pub(super) fn mcp_storm(trial: &mut Trial) -> Result<(), String> {
     storm.reaches(&["ready", "waiting"])?;
     trial.prompt(&mut storm.rpc, "mcp")?;
     if !trial.is_short {
-        // Nobody asks any more, and no start succeeds.
+        // No further request arrives, and no start succeeds.
         fs::write(storm.notes.with_extension("all"), "").map_err(failed)?;
         storm.request("restart")?;
         storm.reaches(&["failed"])?;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{PATIENCE, Trial, end};
 use crate::support::until;
 
-/// The name of a fault, and all that the server answers.
+/// The name of a fault, and the complete answer of the server.
 const FAULTS: &[(&str, &str)] = &[
     ("closed", ""),
     (

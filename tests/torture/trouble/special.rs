@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::{Trial, files};
 
-/// Files in the project and in the home. A line has those of one kind.
+/// Files in the project and in the home. Each line has files of one kind.
 const IN_PROJECT: &str = "\
     .gitignore .ignore .rgignore sub/.gitignore sub/.ignore .gitattributes .gitmodules \
     .git .git/HEAD .git/config .git/config.worktree .git/commondir .git/index .git/packed-refs .git/shallow .git/info/exclude \
@@ -43,7 +43,7 @@ const KINDS: &[(&str, Make)] = &[
     ("a folder", |path| fs::create_dir(path)),
 ];
 
-/// The commands that run with each of them.
+/// The commands that run with each file.
 const COMMANDS: &[&[&str]] = &[
     &["-p", "--trust", "GO tools 900000"],
     &["doctor"],
@@ -58,13 +58,13 @@ const COMMANDS: &[&[&str]] = &[
     &["serve", "users", "list"],
 ];
 
-/// Memory of a process at most, in kB, as the shell limits it.
+/// The maximum memory of a process in kB that the shell allows.
 const MEMORY: u64 = 2_500_000;
-/// And as it is used.
+/// The maximum memory in kB that a process may use.
 const USED: u64 = 400_000;
 /// A formatter or git may take ten seconds.
 const TIME: Duration = Duration::from_mins(1);
-/// Files of the short version.
+/// The number of files in the short version.
 const SHORT: usize = 6;
 
 pub(super) fn special_files(trial: &mut Trial) -> Result<(), String> {
@@ -85,7 +85,7 @@ pub(super) fn special_files(trial: &mut Trial) -> Result<(), String> {
         let models = fs::read(home.join("models.json")).map_err(failed)?;
         for (kind, make) in KINDS {
             project(&work).map_err(failed)?;
-            // The file that is there is restored afterwards.
+            // The existing file is restored afterwards.
             let _ = fs::rename(&place, &aside);
             if let Some(folder) = place.parent() {
                 fs::create_dir_all(folder).map_err(failed)?;
@@ -149,7 +149,7 @@ fn one(trial: &Trial, arguments: &[&str]) -> Result<Duration, String> {
         .map_err(|error| error.to_string())?;
     let mut used = 0;
     loop {
-        // Programs that it starts count, too.
+        // The memory of programs that osier starts counts, too.
         for process in trial.home.processes() {
             used = process.usage().memory_kb.max(used);
         }

@@ -126,7 +126,7 @@ mod tests {
             // A change, which is sent to all clients.
             ("list_jobs", None),
             ("rename_session", None),
-            // Its number tells whose it is.
+            // The number of the answer tells which client requested it.
             ("find_symbols", None),
         ] {
             assert_eq!(QUERIES.get(query).copied(), answer, "{query}");

@@ -35,7 +35,7 @@ const SSH_OPTIONS: [&str; 5] = [
     "ConnectTimeout=10",
     "ServerAliveInterval=3",
     "ServerAliveCountMax=2",
-    // One in the configuration would take the place of osier.
+    // A remote command in the configuration of ssh would replace osier.
     "RemoteCommand=none",
 ];
 
@@ -131,7 +131,7 @@ async fn connect_unix(
     open(target, stream, Some(to), frames).await
 }
 
-/// Plain HTTP leads only to this machine.
+/// Connects over plain HTTP, which leads only to this machine.
 async fn connect_http(
     target: &Target,
     authority: &str,
@@ -165,7 +165,7 @@ async fn connect_http(
     open(target, stream, Some(to), frames).await
 }
 
-/// Whether the server of this connection knows the token. It is not sent.
+/// Whether the server of this connection knows the token. The token itself is not sent.
 async fn is_proven(stream: &mut TcpStream, host: &str, token: &str) -> bool {
     let Ok(address) = stream.peer_addr() else {
         return false;
@@ -339,7 +339,7 @@ async fn send_all(socket: &mut Socket, frames: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// The failure that a response is.
+/// The failure that a response reports.
 fn of_status(target: &Target, status: u16, body: &[u8]) -> ConnectError {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let error = &body["error"];
@@ -347,7 +347,7 @@ fn of_status(target: &Target, status: u16, body: &[u8]) -> ConnectError {
         return ConnectError::of_code(target, code, message);
     }
     let cause = format!("it responds with status {status}");
-    // A reverse proxy answers so while the server behind it starts.
+    // A reverse proxy sends these statuses while the server behind it starts.
     let kind = match status {
         502..=504 => FailureKind::Unreachable,
         _ => FailureKind::NotOsier,

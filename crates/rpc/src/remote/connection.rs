@@ -46,7 +46,8 @@ pub(super) struct RemoteConnection {
     is_stopped: bool,
     /// The failure that the screen shows.
     shown: Option<FailureKind>,
-    /// Which opening of the session on the server was joined last: it knows all keys that were sent to it.
+    /// The number of the opening of the session that was joined last: while the server has this
+    /// opening, it knows all keys that were sent to it.
     opened: Option<u64>,
     /// The frames that wait for the current connection.
     outbox: Outbox,
@@ -146,7 +147,7 @@ impl RemoteConnection {
             queue_until_left(&mut self.session, &mut self.ops).await;
             return false;
         }
-        // Until it starts again, a server that was stopped has not failed.
+        // A server that was stopped has not failed until it starts again.
         if !(self.is_stopped && error.kind == FailureKind::NotRunning) {
             self.publish_state(ConnectionState::Lost, reason);
         }
@@ -395,7 +396,8 @@ impl RemoteConnection {
         }
     }
 
-    /// The connection has joined the session: sends the unanswered ops again, as far as none is executed twice.
+    /// The connection has joined the session: sends the unanswered ops again, except those that
+    /// could be executed twice.
     fn send_again(&mut self, opened: Option<u64>) {
         let is_reopened = self.opened.is_some() && self.opened != opened;
         self.opened = opened;

@@ -59,7 +59,7 @@ pub(super) fn request_bytes(
     for frame in frames {
         let text = frame.to_string();
         let mut frame = Frame::message(text.into_bytes(), OpCode::Data(Data::Text), true);
-        // The random part of an id.
+        // The mask is the random part of an id.
         frame.header_mut().mask = Some(uuid::Uuid::new_v4().as_fields().0.to_ne_bytes());
         frame.format(&mut bytes).map_err(io::Error::other)?;
     }

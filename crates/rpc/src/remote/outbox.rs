@@ -1,8 +1,9 @@
 //! The frames for the server over one connection, in order, large ones in pieces that the server acknowledges.
 //!
-//! Buffers between here and the server hide whether anything arrives, and a lost connection loses what is in them. So
-//! only a few unacknowledged pieces are on the way: each acknowledgement is a sign of life, and a later connection
-//! continues where the server has the upload. What stops a run passes a large frame.
+//! Buffers between here and the server hide whether anything arrives, and a lost connection loses
+//! what is in them. So only a few unacknowledged pieces are on the way: each acknowledgement is a
+//! sign of life, and a later connection continues where the server has the upload. Ops that stop a
+//! run overtake a large frame.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -121,7 +122,7 @@ impl Outbox {
         }
         let is_first = frame.received.is_none();
         if is_first || frame.received > Some(received) {
-            // It continues, or the server has lost it.
+            // The upload continues over a new connection, or the server has lost pieces.
             frame.sent = received;
             frame.on_the_way.clear();
         }

@@ -90,7 +90,7 @@ impl Receiver {
     }
 }
 
-/// The words of a person for an error of the WebSocket.
+/// The end of a connection by an error of the WebSocket, in words for the user.
 fn lost(error: tungstenite::Error) -> EndReason {
     let text = match error {
         tungstenite::Error::Io(error) if error.kind() != io::ErrorKind::ConnectionReset => {

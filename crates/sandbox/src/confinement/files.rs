@@ -109,8 +109,8 @@ impl Confinement {
         made.ok_or_else(|| SandboxError::new("cannot create a temporary directory"))
     }
 
-    /// The paths that commands cannot write to although they are in directories where they can. All directories of the
-    /// project are compared.
+    /// The paths that commands cannot write to although the directories around them are writable.
+    /// All directories of the project are compared.
     pub(super) fn protected_in(&self, requested: &Requested) -> Result<Found, SandboxError> {
         match requested.effective() {
             SandboxMode::Workspace => self.protected.find(&self.cwd),
@@ -154,7 +154,7 @@ impl Confinement {
         for link in &files.links {
             layout.keep_link(link);
         }
-        // Without osier itself no command would run.
+        // No command could start if osier's own program were hidden.
         let own = self.helper.as_ref().and_then(|own| own.canonicalize().ok());
         let programs = files.programs.iter();
         let programs = programs.filter(|program| Some(*program) != own.as_ref());
@@ -168,7 +168,8 @@ impl Confinement {
         Ok(())
     }
 
-    /// Without its working directory, no command could start.
+    /// Returns an error if `hidden` contains the working directory, because then no command could
+    /// start.
     fn keep_cwd(&self, hidden: &Path) -> Result<(), SandboxError> {
         if !self.cwd.starts_with(hidden) {
             return Ok(());
@@ -177,7 +178,8 @@ impl Confinement {
         Err(SandboxError::new(reason).with_advice("Deny parts of it"))
     }
 
-    /// The files that Landlock hides. Those in writable directories cannot be: new files there could not be used either.
+    /// The files that Landlock hides. It cannot hide files in writable directories, because then
+    /// new files there could not be used either.
     pub(super) fn hidden(
         &self,
         requested: &Requested,

@@ -68,7 +68,8 @@ impl Patterns {
         Ok(Self { by_base })
     }
 
-    /// The files and directories that each pattern finds now, without what is below those and behind links to directories.
+    /// The files and directories that each pattern finds now, but nothing below them and nothing
+    /// behind links to directories.
     ///
     /// # Errors
     /// Too many files would have to be compared.

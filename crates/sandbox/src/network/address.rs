@@ -53,8 +53,9 @@ pub(super) fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Networks of an organization, a home or this machine: a name that the user lists may have such an address. Not those of
-/// metadata servers, of multicast, and reserved ones, which need a rule for the address.
+/// Networks of an organization, a home or this machine: a name that the user lists may have such an
+/// address. Metadata servers, multicast and reserved networks are not among them: they need a rule
+/// for the address.
 const OWN: &[(IpAddr, u8)] = &[
     (IpAddr::V4(Ipv4Addr::new(10, 0, 0, 0)), 8),
     (IpAddr::V4(Ipv4Addr::new(100, 64, 0, 0)), 10),

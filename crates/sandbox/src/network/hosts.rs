@@ -57,7 +57,7 @@ impl HostRule {
             Some(rest) => (true, rest),
             None => (false, text),
         };
-        // A port that is not given is any.
+        // A rule without a port is about any port.
         let has_port = rest
             .rsplit_once(':')
             .is_some_and(|(_, port)| !port.ends_with(']'));
@@ -118,7 +118,8 @@ impl HostRule {
         host && self.has_port(destination.port)
     }
 
-    /// Whether the entry, of a deny rule, is about `destination`: a name is also about the names below it.
+    /// Whether this entry of a deny rule denies `destination`: a name also denies the names below
+    /// it.
     pub(super) fn denies(&self, destination: &Destination) -> bool {
         let below = match (&self.host, &destination.host) {
             (Pattern::Name(rule), Target::Name(name)) => is_below(name, rule),
@@ -127,12 +128,12 @@ impl HostRule {
         self.names(destination) || (below && self.has_port(destination.port))
     }
 
-    /// Whether the entry, of a deny rule, is about this host; what is no host counts as denied.
+    /// Whether this entry of a deny rule denies a host; text that is no host counts as denied.
     pub fn denies_host(&self, host: &str, port: u16) -> bool {
         Target::parse(host).is_none_or(|host| self.denies(&Destination { host, port }))
     }
 
-    /// Whether the entry has a name, of which an address says nothing.
+    /// Whether the entry is a name: whether a host has it cannot be seen from an address.
     pub(super) fn has_name(&self) -> bool {
         !matches!(self.host, Pattern::Network(..))
     }

@@ -34,7 +34,7 @@ pub(crate) struct Asker {
 }
 
 impl Asker {
-    /// For a command; nobody is asked without `questions`.
+    /// An asker for one command; without `questions`, nobody is asked.
     pub(crate) fn of(questions: Option<Questions>, invocation: &Invocation, cwd: &Path) -> Self {
         let command = invocation.args.last().unwrap_or(&invocation.program);
         Self {

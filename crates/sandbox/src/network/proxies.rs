@@ -57,7 +57,8 @@ impl Proxies {
     }
 }
 
-/// Makes programs use the proxy. Servers inside the sandbox are reached directly, unless `hosts` names the outside's.
+/// The variables that make programs use the proxy. Servers inside the sandbox are reached directly,
+/// unless `hosts` names servers of this machine.
 pub(crate) fn environment(hosts: &[String]) -> HashMap<OsString, OsString> {
     let proxy = format!("http://127.0.0.1:{PORT}");
     let has_local = hosts

@@ -156,7 +156,7 @@ async fn relay(client: TcpStream, server: TcpStream) {
     }
 }
 
-/// Copies until the end of `from`. Reads no more than `to` takes.
+/// Copies until the end of `from`. Reads no more than `to` accepts.
 async fn pump(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),

@@ -85,7 +85,7 @@ const NAMESPACES: u32 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP)
     .unsigned_abs();
-/// Only of `unshare`: in `clone` it is part of a signal number.
+/// A flag of `unshare` only: in `clone` it is part of a signal number.
 const NEW_TIME: u32 = 0x80;
 
 /// Input for another program of the terminal.
@@ -93,7 +93,7 @@ const TERMINAL_IOCTLS: [u32; 2] = [0x5412, 0x541c];
 /// Flags of files, such as immutable.
 const FLAG_IOCTLS: [u32; 4] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0xc018_5890];
 
-/// `fcntl` with it delays every other program that opens the file.
+/// `fcntl` with this command delays every other program that opens the file.
 const SET_LEASE: u32 = 1024;
 
 const SET_IDS: u32 = 0o6000;
@@ -146,8 +146,8 @@ fn sockets(none: bool, table: &mut Vec<Denied>) {
     table.push(when(libc::SYS_socketpair, &tests));
 }
 
-/// No program becomes another user's. Without read-only mounts, a read-only sandbox also denies every other mode and
-/// every time.
+/// Denies modes that let a program run as another user. Without read-only mounts, a read-only
+/// sandbox also denies every other mode and every time.
 fn modes(all: bool, table: &mut Vec<Denied>) {
     let mut calls = vec![
         (libc::SYS_fchmod, 1),
@@ -168,7 +168,7 @@ fn modes(all: bool, table: &mut Vec<Denied>) {
     table.extend([libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat].map(never));
 }
 
-/// New files with the bits of another user.
+/// Denies new files that run as another user or group.
 fn created(table: &mut Vec<Denied>) {
     let create = libc::O_CREAT.unsigned_abs();
     // A part of `O_TMPFILE`, which only directories have.
@@ -192,7 +192,7 @@ fn created(table: &mut Vec<Denied>) {
     });
 }
 
-/// Owners, extended attributes and flags.
+/// Denies changes of owners, extended attributes and flags.
 fn metadata(coverage: Coverage, table: &mut Vec<Denied>) {
     let (user, group) = coverage.owner;
     let mut calls = vec![(libc::SYS_fchown, 1), (libc::SYS_fchownat, 2)];
@@ -223,7 +223,7 @@ fn metadata(coverage: Coverage, table: &mut Vec<Denied>) {
     table.extend(FLAG_IOCTLS.map(|ioctl| unsupported(when(libc::SYS_ioctl, &[is(1, ioctl)]))));
 }
 
-/// Priorities and limits of processes that are not the caller.
+/// Denies changes of priorities and limits of other processes than the caller.
 fn other_processes(table: &mut Vec<Denied>) {
     // 0 is a process, 1 a group, 2 a user.
     table.push(when(libc::SYS_setpriority, &[not(1, 0)]));

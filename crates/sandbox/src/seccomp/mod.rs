@@ -153,7 +153,8 @@ fn over(length: usize, branch: impl Fn(u8) -> sock_filter) -> Vec<sock_filter> {
     if let Ok(skip) = u8::try_from(length) {
         return vec![branch(skip)];
     }
-    // The side that jumps reaches the next instruction but one, which jumps; the other one jumps over that.
+    // The branch jumps over the first jump, which is for its other side: that side skips the second
+    // jump, which is the long one.
     vec![
         branch(1),
         statement(JUMP, 1),

@@ -429,7 +429,7 @@ impl Actor {
                 command,
                 reply,
             } => {
-                // Without a session `reply` is dropped, which denies it.
+                // Without a session `reply` is dropped, which denies the command.
                 if let Some(session) = &self.session {
                     let (policy, workspace) = (&session.policy, &session.workspace);
                     plugins::may_run(&plugin, &command, policy, workspace, reply);

@@ -163,7 +163,7 @@ impl Actor {
         continued.call(());
     }
 
-    /// A new session gets a title where a user sees it.
+    /// Requests a title for a new session, if a user sees the title.
     fn want_title(&mut self) {
         let settings = &self.setup.settings;
         let is_seen = self.setup.answers_questions && settings.titles;
@@ -265,7 +265,8 @@ impl Actor {
         }
     }
 
-    /// Continues a session, or the open one, in this directory, which its file names from now on.
+    /// Continues the session `target`, or the open one, in this directory; its file names this
+    /// directory from now on.
     async fn continue_here(&mut self, target: Option<String>) {
         let open = self
             .session

@@ -103,7 +103,8 @@ impl Actor {
             .then(|| model_switch::described((&from, to), requested, is_automatic, last, retention))
     }
 
-    /// Reads in the background how fast models were, and publishes the list again if that is new.
+    /// Reads in the background how fast models were, and publishes the list again if the speeds
+    /// changed.
     fn read_speeds(&self) {
         let library = SessionIndex::new(&self.setup.folders.data);
         let done = self.callback(Self::speeds_read);
@@ -225,7 +226,7 @@ impl Actor {
         }
     }
 
-    /// Tells which model is the small one.
+    /// Sends the small model to the work that requested it.
     pub(super) fn send_small_model(&mut self, reply: SmallModelRequest) {
         // The caller was interrupted if nobody waits for it.
         let _ = reply.send(self.small_model());
@@ -296,7 +297,7 @@ impl Actor {
         }
     }
 
-    /// Local servers have models.
+    /// Adds the models of local servers.
     pub(super) async fn discovered(&mut self, found: Vec<Model>) {
         if self.selection.models.discovered(found) {
             self.selection.publish(&self.emitter);
@@ -335,7 +336,7 @@ impl Actor {
         }
     }
 
-    /// There is a new token for the osier server.
+    /// Handles a new token for the osier server.
     pub(super) async fn signed_in_to_server(&mut self) {
         if self.selection.models.is_served() {
             self.selection.ask_server(&self.emitter).await;

@@ -48,7 +48,7 @@ impl RemoteSession {
         self.publisher.publish(event);
     }
 
-    /// The same for an event that happened at `time`, in milliseconds since the Unix epoch.
+    /// Publishes an event that happened at `time`, in milliseconds since the Unix epoch.
     pub fn publish_at(&self, time: i64, event: Event) {
         self.publisher.publish_at(time, event);
     }

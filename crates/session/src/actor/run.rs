@@ -107,7 +107,8 @@ pub(super) struct Actor {
 }
 
 impl Actor {
-    /// Starts the actor and publishes the problems of its setup. Returns the way to ask the user.
+    /// Starts the actor and publishes the problems of its setup. Returns the handle for questions
+    /// to the user.
     pub(super) fn spawn(
         setup: SessionSetup,
         models: Models,

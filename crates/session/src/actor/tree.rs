@@ -24,7 +24,7 @@ impl Actor {
         if let TreeOp::SetAutoCompact { enabled } = &op {
             self.program.auto_compact = Some(*enabled);
         }
-        // Before the conversation moves.
+        // An unknown model must be reported before the conversation moves.
         if let TreeOp::RetryPrompt { model: Some(name) } = &op
             && self.selection.find(name, &self.emitter).is_none()
         {

@@ -56,7 +56,7 @@ pub(crate) fn handle(op: TerminalOp, cx: Cx<'_>) {
     };
     match op {
         TerminalOp::ListTerminals => list(Some(&workspace), &emitter),
-        // In order.
+        // Not in the background, so that inputs stay in order.
         TerminalOp::TypeInTerminal {
             terminal: id,
             text,

@@ -35,7 +35,7 @@ pub(crate) struct PreparedCommand {
 /// The slash commands that are being prepared, and the state that lasts until their run ends.
 #[derive(Debug, Default)]
 pub(crate) struct CommandState {
-    /// Dropping one cancels it.
+    /// The preparations that run; dropping a guard cancels one.
     running: Vec<DropGuard>,
     /// The model to return to.
     pub model_before: Option<String>,

@@ -1,5 +1,6 @@
-//! Instructions of directories that work moves to: those of nested `AGENTS.md` and similar files, and rules for paths. The
-//! model reads them at the end of the result of the call that moves there, so that cached prompts stay valid.
+//! Instructions of directories that work moves to: nested `AGENTS.md` and similar files, and rules
+//! for paths. The model reads them at the end of the result of the call that moves there, so that
+//! cached prompts stay valid.
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -24,7 +25,7 @@ pub(crate) struct Nearby(Arc<Mutex<Known>>);
 
 #[derive(Debug, Clone, Default)]
 struct Known {
-    /// How often it was read.
+    /// How often the instructions were read.
     version: u64,
     instructions: Option<PathInstructions>,
 }

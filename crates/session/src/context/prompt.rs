@@ -1,5 +1,6 @@
-//! The system prompt. Short on purpose: with the tool definitions it stays below `FIRST_REQUEST_TOKENS`.
-//! Holds nothing that changes between turns (no clock), so that provider caches hit.
+//! The system prompt. Short on purpose: with the tool definitions it stays below
+//! `FIRST_REQUEST_TOKENS`. It contains nothing that changes between turns (no clock), so that
+//! provider caches hit.
 
 use crate::setup::SessionSetup;
 use osier_llm::Preamble;

@@ -208,7 +208,7 @@ struct CountedTransport {
 #[async_trait]
 impl Transport for CountedTransport {
     async fn stream(&self, request: Request) -> Result<EventStream, TurnStatus> {
-        // For calls outside of a run; a run is stopped before.
+        // Only for calls outside of a run: a run is stopped before.
         if let Some(message) = self.budget.refusal().await {
             return Err(TurnStatus::ModelError {
                 message,

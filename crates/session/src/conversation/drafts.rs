@@ -21,7 +21,7 @@ pub(crate) struct Drafts {
     cwd: String,
     /// Starts with the first draft.
     writer: Option<PromptDraftRecorder>,
-    /// The session whose prompts wait in its run again.
+    /// The session whose queued prompts wait in its continued run again.
     requeued: Option<String>,
 }
 
@@ -136,7 +136,8 @@ impl Drafts {
                 }
             }
             if was_sent(store.index(), last.as_deref(), &draft.text.to_string()) {
-                // Otherwise it would look like a draft when the next prompt is the last one.
+                // The draft is removed: it would be restored after the next prompt, when it is not
+                // the last prompt any more.
                 forget(&folders.drafts(), store.id());
             } else {
                 emitter.post(Event::DraftFound {

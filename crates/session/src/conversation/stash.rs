@@ -42,7 +42,7 @@ impl Stash {
             .await;
     }
 
-    /// Stashes a prompt and publishes the list. Whether it was stored.
+    /// Stashes a prompt and publishes the list. Returns whether the prompt was stored.
     pub(crate) async fn add(
         &self,
         text: String,

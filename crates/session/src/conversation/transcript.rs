@@ -23,7 +23,7 @@ impl Transcript {
         }
     }
 
-    /// Publishes a page. Unless the file is `indexed`, that comes first.
+    /// Publishes a page. If the file is not `indexed` yet, waits for the index first.
     pub(crate) fn read(&self, request: u64, at: PageAt, indexed: bool, emitter: Emitter) {
         let store = self.store.clone();
         osier_base::task::spawn(async move {

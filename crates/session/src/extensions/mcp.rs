@@ -113,8 +113,8 @@ pub(crate) fn late_servers(names: &[String]) -> String {
     )
 }
 
-/// The files that configure servers; files of the project are included only if it is trusted. Also whether servers of
-/// the user may start in the project.
+/// The files that configure servers, and whether servers of the user may start in the project.
+/// Files of the project are included only if it is trusted.
 pub(crate) fn files(setup: &SessionSetup) -> (Vec<ConfigFile>, bool) {
     let trusted = trust::trusted_files(setup);
     let runs = trusted.runs_servers();
@@ -182,7 +182,7 @@ pub(crate) fn check_tools<'a>(
     let configured = osier_mcp::load(&files(setup).0, &setup.environment).servers;
     let given = setup.servers.iter().map(|server| &server.name);
     let servers: Vec<&String> = configured.keys().chain(given).collect();
-    // As models call a tool of the server.
+    // Models call a tool of the server by this name.
     let is_of = |server: &String, pattern: &str| {
         let pattern = pattern.split("__").next().unwrap_or_default();
         let called = tool_name(server, "x");

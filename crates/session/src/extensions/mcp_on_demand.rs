@@ -1,6 +1,7 @@
-//! Tools of MCP servers on demand. If there are many tools of servers, or their definitions would fill too much of the context
-//! window, the model gets one search tool with their names instead. A tool that it finds, or calls by its name, is loaded: it is appended to the tools of
-//! the following requests, which keeps the prompt cache, and stays loaded, also after a resume.
+//! Tools of MCP servers on demand. If servers have many tools, or their definitions would fill too
+//! much of the context window, the model gets one search tool with their names instead. A tool that
+//! the model finds, or calls by its name, is loaded: it is appended to the tools of the following
+//! requests, which keeps the prompt cache, and stays loaded, also after a resume.
 
 use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
@@ -30,7 +31,7 @@ const DESCRIPTION: usize = 300;
 const MOST_TOOLS: usize = 40;
 /// Tokens of definitions up to which all can be loaded, however large the context window is.
 const MOST_TOKENS: u64 = 10_000;
-/// About the bytes of a token in a definition.
+/// The approximate bytes of a token in a definition.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// The tools of the servers of one session. Cheap to clone.
@@ -50,7 +51,8 @@ struct Shared {
 struct State {
     /// The context window of the model in tokens; 0 if it is not known.
     window: u64,
-    /// The definitions are too large. It stays so: the tools of a session do not change back and forth.
+    /// The definitions are too large. Once set, this stays: the tools of a session do not change
+    /// back and forth.
     is_deferred: bool,
     /// A line for the user: what loading on demand saves.
     savings: Option<String>,

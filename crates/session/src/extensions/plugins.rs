@@ -68,7 +68,7 @@ impl PluginHost {
         session: Option<&SessionInfo>,
         emitter: &Emitter,
     ) {
-        // A new version may have set them while it loaded.
+        // A plugin that started again may have set its status and lines while it loaded.
         let gone = |plugin: &&String| !loaded.started.contains(plugin);
         for plugin in loaded.ended.iter().filter(gone) {
             emitter.publish(Event::PluginStatus {

@@ -23,7 +23,7 @@ use crate::models::side_call::{self, Answered};
 const TIMEOUT: Duration = Duration::from_mins(5);
 /// Tokens of the answer to a hook.
 const JUDGEMENT_TOKENS: u64 = 1_000;
-/// Why nobody answers any more.
+/// The error of a call after the session has ended.
 const ENDED: &str = "the session has ended";
 
 /// A message of the sampler to the session.

@@ -42,7 +42,7 @@ impl Project {
         }
     }
 
-    /// The agent works.
+    /// The agent works: stops pruning and sweeping.
     pub(crate) fn run_started(&mut self, setup: &SessionSetup) {
         self.pruning.stop();
         if setup.answers_questions {

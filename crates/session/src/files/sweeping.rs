@@ -11,7 +11,8 @@ use osier_tools::OWNER;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-/// Time after the start, which nothing may slow down for a user. A run without one may be over by then.
+/// The delay of the first sweep, because nothing may slow the start down for a user. A
+/// non-interactive run may be over by then.
 const FIRST: Duration = Duration::from_secs(5);
 const INTERVAL: Duration = Duration::from_hours(1);
 
@@ -23,7 +24,7 @@ const NEW: Duration = Duration::from_hours(1);
 /// Maximum length of the path of a session.
 const PATH_LIMIT: u64 = 64 * 1024;
 
-/// Removes the outputs of sessions that no longer exist, in the trash either. Blocks.
+/// Removes the outputs of sessions that exist neither in their folder nor in the trash. Blocks.
 fn sweep_outputs(data: &Path) {
     let folders = std::fs::read_dir(data.join("outputs"));
     for folder in folders.into_iter().flatten().flatten() {
@@ -91,7 +92,7 @@ impl Sweeping {
         self.task = Some(AbortOnDropHandle::new(task));
     }
 
-    /// The agent works.
+    /// The agent works: cancels the sweep.
     pub(crate) fn stop(&mut self) {
         // After a sweep the next one is due later.
         if self.task.take().is_some() && self.first <= Instant::now() {

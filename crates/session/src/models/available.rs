@@ -349,7 +349,7 @@ impl Models {
         }
         if let Ok((model, _)) = found {
             self.choose(&model);
-            // A key that comes later ends the demo.
+            // If a key is added later, its model replaces the demo.
             self.named = model.reference() != TOUR;
         }
     }
@@ -478,7 +478,7 @@ impl Models {
     fn cycle_set(&self) -> Vec<Arc<Model>> {
         if !self.cycle.is_empty() {
             let mut set: Vec<Arc<Model>> = Vec::new();
-            // An unknown name does not cost the others.
+            // An unknown name does not remove the other names.
             let preferred = |model: &Model| self.is_usable(model);
             let selected = self.cycle.iter().flat_map(|pattern| {
                 let selected = self.catalogue.select(pattern, &preferred);

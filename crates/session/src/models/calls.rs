@@ -10,8 +10,8 @@ use osier_tools::trained_forms;
 
 use crate::context::prompt;
 
-/// Sends requests in the dialect of their model: with the tools that it is trained with, and what the system prompt says
-/// in addition. Everything before has the names of osier.
+/// Sends requests in the dialect of their model: with the tools that the model is trained with, and
+/// the additions to the system prompt. Code before this transport uses osier's names.
 #[derive(Debug)]
 pub(super) struct DialectTransport(Arc<dyn Transport>);
 

@@ -15,7 +15,7 @@ use osier_protocol::EntryKind;
 /// The result of a call.
 #[derive(Debug)]
 pub(crate) struct Answered {
-    /// The answer, or what arrived of it.
+    /// The answer, or the part of it that arrived.
     pub message: AssistantMessage,
     pub status: TurnStatus,
     pub accounting: AccountingEntry,

@@ -30,7 +30,7 @@ pub(super) const OFF: &str = "off";
 /// A request for the small model.
 pub(crate) type SmallModelRequest = oneshot::Sender<SmallModel>;
 
-/// Where work outside of the actor gets the small model of the moment.
+/// Gives work outside of the actor the current small model.
 #[derive(Debug, Clone)]
 pub(crate) struct SmallModels(Callback<SmallModelRequest>);
 
@@ -39,8 +39,8 @@ impl SmallModels {
         Self(find)
     }
 
-    /// The small model of the moment, or none after `cancel`: an actor that closes its session waits for the work, and answers
-    /// nobody.
+    /// The current small model, or none after `cancel`: an actor that closes its session waits for
+    /// this work and answers no requests.
     pub(crate) async fn find(&self, cancel: &CancellationToken) -> SmallModel {
         let (reply, found) = oneshot::channel();
         self.0.call(reply);

@@ -1,4 +1,5 @@
-//! Deny rules and commands: what the sandbox takes from commands because of them, and which of them are only advice.
+//! Deny rules for commands: what the sandbox hides from commands because of them, and which of them
+//! are only advice.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use osier_permissions::Rule;
 use osier_sandbox::{Confinement, Denial, Limit};
 use osier_tools::{EDIT, READ, WRITE};
 
-/// The programs, files and hosts that the sandbox takes from commands.
+/// The programs, files and hosts that the sandbox denies to commands.
 pub(super) fn denials(rules: &[String], cwd: &Path) -> Vec<Denial> {
     let rules = rules.iter().filter_map(|rule| Rule::parse(rule));
     rules.filter_map(|rule| denial(&rule, cwd)).collect()

@@ -8,9 +8,9 @@ use osier_base::regular_file;
 use osier_base::secrets::{add_known, add_known_fields, is_secret_name};
 use osier_llm::catalogue::ModelsFile;
 
-/// Adds the keys in the environment, in the credential store, in the files of models and MCP servers, and in the server's
-/// token file to what no text may contain that leaves the program. Call it before an export; keys in the system's keyring
-/// are not read.
+/// Adds the keys in the environment, in the credential store, in the files of models and MCP
+/// servers, and in the server's token file to the secrets that are removed from all text that
+/// leaves the program. Call it before an export; keys in the system's keyring are not read.
 pub fn remember(folders: &Folders, environment: &BTreeMap<String, String>) {
     let variables = environment.iter();
     let values = variables.filter(|(name, _)| is_secret_name(name));

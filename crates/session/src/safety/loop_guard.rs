@@ -149,7 +149,7 @@ impl Watch {
         Some(repetition)
     }
 
-    /// The shortest cycle at whose end the turns are.
+    /// The shortest cycle that the newest turns repeat.
     fn repetition(&self) -> Option<Repetition> {
         (1..=LONGEST_CYCLE).find_map(|cycle| {
             let earlier = self.turns.iter().rev().skip(cycle);

@@ -50,7 +50,7 @@ impl ProgramTrust {
 
 #[async_trait]
 impl ProgramGuard for ProgramTrust {
-    /// A program is asked about once.
+    /// Asks about each program once.
     async fn permit(&self, run: &ProgramUse, may_ask: bool) -> Result<(), String> {
         let Some(changed) = self.check(run).await? else {
             return Ok(());
@@ -92,7 +92,7 @@ impl ProgramGuard for ProgramTrust {
         let stored = osier_base::task::spawn_blocking(move || all.allow(&changed)).await;
         let stored = stored.map_err(|error| error.to_string())?;
         stored.map_err(|error| format!("cannot save the decision: {error}"))?;
-        // It could change during the question.
+        // The program could have changed during the question.
         match self.check(run).await? {
             None => Ok(()),
             Some(_) => Err(refusal),

@@ -83,7 +83,7 @@ impl ToolPolicy {
         }
     }
 
-    /// Sets what pages can be fetched from.
+    /// Sets the options for fetching pages.
     #[must_use]
     pub(crate) fn with_web(self, options: WebOptions) -> Self {
         let web = Web::new(options);

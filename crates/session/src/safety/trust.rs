@@ -194,7 +194,7 @@ pub(crate) fn asker(
             let Ok((state, files)) = read.await else {
                 return;
             };
-            // About files the user is asked when the session opens.
+            // If files need a decision, the user is asked when the session opens.
             let is_open = matches!(state, TrustState::Undecided(_) | TrustState::Changed(_));
             if !is_open || !files.is_empty() {
                 return;

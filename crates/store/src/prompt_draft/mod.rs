@@ -227,7 +227,7 @@ fn write_files(path: &Path, files: &[Attachment]) -> io::Result<()> {
     file.persist(&path).map(drop)
 }
 
-/// Reads them. Without them the text still names them.
+/// Reads the attached files of the draft at `path`. If they are missing, the text still names them.
 fn read_files(path: &Path) -> Arc<Vec<Attachment>> {
     let limit = 2 * FILES_LIMIT as u64;
     let text = regular_file::read_text(&files_of(path), limit);

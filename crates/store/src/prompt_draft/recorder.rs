@@ -76,8 +76,9 @@ impl Latest {
 }
 
 impl PromptDraftRecorder {
-    /// Starts a task that writes to `folder`, which is created when needed. Requires a tokio runtime. `failed` is called
-    /// when a draft cannot be stored, once until one is.
+    /// Starts a task that writes to `folder`, which is created when needed. Requires a tokio
+    /// runtime. `failed` is called when a draft cannot be stored, and again only after a draft was
+    /// stored.
     pub fn new(folder: PathBuf, failed: impl Fn(io::Error) + Send + 'static) -> Self {
         let (latest, changes) = watch::channel(Latest::default());
         let writing = osier_base::task::spawn(write_all(folder, changes, Box::new(failed)));

@@ -51,10 +51,10 @@ async fn process_that_listens_hands_the_session_over() {
         blocking(move || take_over(&place, &of, TakeOver::Ask)).await
     };
     let ((), taken) = tokio::join!(requested, asking);
-    // Its run was stopped for it.
+    // The run of the other process was stopped for the handover.
     assert!(taken.unwrap());
     SessionStore::open(&path).unwrap();
-    // A free session needs nobody.
+    // A session that no process has open is free at once.
     assert!(!take_over(&folder, &path, TakeOver::Ask).unwrap());
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
 }

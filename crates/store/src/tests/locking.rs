@@ -33,12 +33,12 @@ impl Holder {
         Self::run(path, &[])
     }
 
-    /// One that ignores SIGTERM.
+    /// A process that ignores SIGTERM.
     pub(super) fn deaf(path: &Path) -> Option<(Self, bool)> {
         Self::run(path, &["deaf"])
     }
 
-    /// One that runs `script` and prints a line when it is ready; `None` without Python.
+    /// A process that runs `script` and prints a line when it is ready; `None` without Python.
     pub(super) fn listening(script: &str, arguments: &[&str]) -> Option<Self> {
         skip::program(&["python3"], "apt install python3")?;
         let child = Command::new("python3")

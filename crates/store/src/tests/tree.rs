@@ -311,7 +311,8 @@ async fn fork_has_the_files_of_its_entries_and_the_last_state() {
     assert_eq!(texts(&index.context(here.as_deref())).len(), 4);
 }
 
-/// Its checkpoints of other branches are before, between and after its own entries, and it has labels.
+/// The fork has checkpoints of other branches before, between and after its own entries, and it has
+/// labels.
 #[tokio::test]
 async fn fork_has_no_earlier_positions() {
     let data = TestData::new();

@@ -2,8 +2,9 @@
 //! item.
 //!
 //! Works on a finished frame. On the main screen cells keep their positions, so that mouse clicks
-//! still match; only the text behind a separator moves by one cell. Overlays need no fixed positions: there, empty rows and the common indent
-//! are removed too, so that every list starts at the first column.
+//! still match; only the text behind a separator moves by one cell. Overlays need no fixed
+//! positions: there, empty rows and the common indent are removed too, so that every list starts at
+//! the first column.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
@@ -261,7 +262,8 @@ fn replace_arrows(buffer: &mut Buffer, y: u16) {
     }
 }
 
-/// Replaces a separator with a comma, directly behind the text to its left. Without text to its left, nothing is said.
+/// Replaces a separator with a comma, directly behind the text to its left. Without text to its
+/// left, there is no comma.
 fn set_comma(buffer: &mut Buffer, separator: u16, y: u16) {
     buffer[(separator, y)].set_symbol(" ");
     let text = (buffer.area.left()..separator).rfind(|x| buffer[(*x, y)].symbol() != " ");

@@ -447,8 +447,8 @@ fn typed_part(bytes: &[u8]) -> &[u8] {
     &bytes[..end.unwrap_or(bytes.len())]
 }
 
-/// Whether bytes that arrived at once are lines of a paste: nobody types a line break and more within one read. Over a
-/// slow line two short answers can arrive together; they are keys.
+/// Whether bytes that arrived at once are lines of a paste: nobody types a line break and more
+/// within one read. Over a slow connection two short answers can arrive together; they are keys.
 fn is_several_lines(text: &[u8]) -> bool {
     const SHORT: usize = 4;
     let is_break = |byte: &&u8| matches!(byte, b'\n' | b'\r');

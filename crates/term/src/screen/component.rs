@@ -92,7 +92,8 @@ pub trait Component<C: Commands, A>: Any {
     /// Draws into `area`, which may be empty.
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, C>);
 
-    /// The next keys come while this component is not on the screen: the terminal is too small.
+    /// Called before keys that come while the component is not on the screen, because the terminal
+    /// is too small.
     fn hide(&mut self) {}
 
     /// Handles a key that no binding of the active contexts uses.

@@ -34,11 +34,12 @@ pub enum Route {
     Terminal,
     /// The paste buffer of tmux, which also sends it to its terminal.
     Tmux,
-    /// The same where the terminal of tmux is another tmux, which drops the text unless it is configured to take it.
+    /// The paste buffer of tmux, whose terminal is another tmux: this one drops the text unless it
+    /// is configured to accept it.
     NestedTmux,
     /// The paste buffer of tmux alone: too long, or its terminal has no clipboard.
     TmuxBuffer,
-    /// OSC 52, sent to tmux, which drops it unless it is configured to take it.
+    /// OSC 52, sent to tmux, which drops it unless it is configured to accept it.
     ThroughTmux,
     /// OSC 52 in the envelope of GNU screen, which passes it on.
     ThroughScreen,
@@ -185,8 +186,8 @@ impl Clipboard {
             .await
     }
 
-    /// Has tmux take the text, because it drops OSC 52 of programs by default. Before tmux 3.2 it cannot send the text
-    /// to its terminal, and terminals drop a long one.
+    /// Gives the text to tmux, because tmux drops OSC 52 of programs by default. Before tmux 3.2 it
+    /// cannot send the text to its terminal, and terminals drop a long one.
     async fn copy_to_tmux(&self, text: &str) -> Option<Route> {
         let (program, words) = self.tmux.as_deref()?.split_first()?;
         let load = async |arguments: &[&str]| {

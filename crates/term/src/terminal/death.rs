@@ -77,7 +77,7 @@ pub(super) fn was_stopped() -> bool {
     WAS_STOPPED.swap(false, Ordering::SeqCst)
 }
 
-/// There is job control if an ancestor is in the same session, but in another job.
+/// Whether there is job control: an ancestor is in the same session, but in another job.
 fn find_job_control() -> bool {
     let own = Job::of(None);
     let mut ancestor = getppid();
@@ -99,7 +99,7 @@ struct Job {
 }
 
 impl Job {
-    /// Of this process by default.
+    /// The job of a process; by default, of this one.
     fn of(process: Option<Pid>) -> Self {
         let process = Pid::as_raw(process);
         #[expect(unsafe_code, reason = "the safe functions cannot return 0")]

@@ -59,7 +59,7 @@ const FLUSH_TIMEOUT: Duration = Duration::from_millis(300);
 const NO_REPLY: Duration = Duration::from_secs(2);
 /// How long to wait for the last reply when the screen is released: a multiple of the round trip, in these limits.
 const LAST_REPLY: (Duration, Duration) = (Duration::from_millis(300), Duration::from_millis(800));
-/// The same for a terminal on this machine that has not replied yet.
+/// How long to wait for the last reply of a terminal on this machine that has not replied yet.
 const LOCAL_REPLY: Duration = Duration::from_millis(400);
 
 /// Control of the terminal, released when dropped.

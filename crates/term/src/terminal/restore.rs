@@ -48,7 +48,8 @@ struct SavedState {
 pub(super) struct Replies {
     /// Queries for the device attributes without a reply.
     pub(super) pending: usize,
-    /// Whether to send one more. On a slow line, the reply to the first one is waited for alone.
+    /// Whether to send one more query. On a slow connection, only the reply to the first one is
+    /// waited for.
     pub(super) asks: bool,
     /// How long to wait for the last reply.
     pub(super) timeout: Duration,

@@ -37,7 +37,7 @@ macro_rules! tokens {
     };
 }
 
-// recipe: a colour, 1: its row, with the token whose style it has in themes that do not set it; `dimmed` if it follows none that is and is less prominent than text
+// recipe: a colour, 1: its row, with the token whose style it has in themes that do not set it; `dimmed` if it is less prominent than text and follows no dimmed token
 // recipe: a colour, 2: `themes/dark.toml`, `themes/system.toml`: its style, unless it is the one of the token that it follows
 tokens! {
     #[default]

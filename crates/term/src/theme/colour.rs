@@ -197,7 +197,7 @@ impl ColourDepth {
 }
 
 impl ColourDepth {
-    /// The nearest colour with a contrast of at least `least` on all `grounds` as the terminal
+    /// The nearest colour with a contrast of at least `least` on all `backgrounds` as the terminal
     /// shows them; the nearest one if none has it.
     pub(crate) fn reduce_readable(
         self,

@@ -2,7 +2,7 @@
 
 /// Least distance of colours that mean different things.
 const APART: f32 = 8.0;
-/// The same for a person who sees neither red nor green.
+/// Least distance of such colours for a person who sees neither red nor green.
 const APART_WITHOUT: f32 = 5.0;
 
 /// How a person without one type of cone sees a colour (Viénot, Brettel and Mollon 1999), as linear

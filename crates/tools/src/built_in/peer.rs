@@ -88,6 +88,7 @@ pub(crate) const QUESTIONS: Renamed = ("questions", "questions");
 #[derive(Debug)]
 pub(crate) struct GeminiForm {
     pub(crate) name: &'static str,
-    /// The names of arguments, in osier and there. `items.text` is an argument of each element of the list `items`.
+    /// The names of arguments, in osier and at Gemini CLI. `items.text` is an argument of each
+    /// element of the list `items`.
     pub(crate) arguments: &'static [(&'static str, &'static str)],
 }

@@ -1,4 +1,5 @@
-//! How clients show the calls of a tool. All of them read it: the screen, the browser chat, editors, exports and questions.
+//! How clients show the calls of a tool: the screen, the browser chat, editors, exports and
+//! questions.
 
 use osier_base::text;
 use osier_protocol::TodoList;
@@ -148,7 +149,9 @@ impl Part {
     ) -> Option<String> {
         let given = arguments.get(self.argument);
         let text = match self.kind {
-            PartKind::Text | PartKind::Command | PartKind::Page | PartKind::Path => words(given?)?,
+            PartKind::Text | PartKind::Command | PartKind::Page | PartKind::Path => {
+                value_text(given?)?
+            }
             PartKind::Lines => lines(arguments)?,
             PartKind::Patch => patched().join(", "),
             PartKind::Questions => questions(given?)?,
@@ -182,7 +185,8 @@ pub(super) fn subject(
     Some(shown.trim_start_matches(' ').to_owned())
 }
 
-fn words(value: &Value) -> Option<String> {
+/// A string, or the words of a list of strings.
+fn value_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Array(words) => {
@@ -248,7 +252,7 @@ impl Count {
     }
 }
 
-/// How much a call has read or found: `3 matches in 2 files`. A diff and a picture say it themselves.
+/// How much a call has read or found: `3 matches in 2 files`. A diff and a picture need no count.
 pub(super) fn counted(counts: &[Count], details: &Value) -> Option<String> {
     let text = |name: &str| details.get(name).and_then(Value::as_str);
     if text("mimeType").is_some() || text("diff").is_some_and(|diff| !diff.is_empty()) {

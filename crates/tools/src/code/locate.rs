@@ -36,7 +36,7 @@ fn last_name(symbol: &str) -> &str {
     })
 }
 
-/// The byte where `name` stands as a word.
+/// The byte where `name` is a complete word.
 fn find_word(line: &str, name: &str) -> Option<usize> {
     let is_part = |char: char| char.is_alphanumeric() || char == '_' || char == '$';
     let is_word = |at: &usize| {

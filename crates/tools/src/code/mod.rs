@@ -22,7 +22,7 @@ pub(crate) fn rows() -> impl Iterator<Item = &'static BuiltIn> {
     query::ROWS.iter().chain(std::iter::once(&rename::ROW))
 }
 
-/// The tools for a session whose servers can do this.
+/// The tools for a session whose servers have the capabilities for which `can` is true.
 pub fn code_tools(workspace: &Arc<Workspace>, can: &dyn Fn(Capability) -> bool) -> ToolSet {
     let is_useful = |tool: &&BuiltIn| match tool.name {
         "definition" => can(Capability::Definition),

@@ -377,7 +377,7 @@ async fn reported(opened: &[Opened], limit: Duration) -> bool {
     all.is_ok_and(|results| results.iter().all(Result::is_ok))
 }
 
-/// The first server that can do it.
+/// The first server with this capability.
 fn able(opened: &[Opened], capability: Capability) -> Result<&Arc<Server>, String> {
     let mut servers = opened.iter().map(|(server, _)| server);
     let found = servers.find(|server| server.can(capability));

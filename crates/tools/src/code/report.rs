@@ -12,9 +12,9 @@ use crate::workspace::Workspace;
 /// Diagnostics of files.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
-    /// In the order in which they are equally bad.
+    /// The diagnostics; `cut` preserves the order of those with the same severity.
     pub list: Vec<(PathBuf, Diagnostic)>,
-    /// All, also those that are not in the list.
+    /// The counts of all diagnostics, also of those that are not in the list.
     pub counts: Counts,
 }
 

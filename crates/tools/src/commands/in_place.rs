@@ -32,7 +32,7 @@ osier_base::opaque_debug!(InPlace);
 #[derive(Default)]
 struct Above {
     rows: Vec<Row>,
-    /// A row has left the screen, so its first row is not the line above the output.
+    /// A row has left the screen, so the first row of the screen is not the line above the output.
     is_past_first: bool,
 }
 

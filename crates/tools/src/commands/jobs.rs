@@ -113,7 +113,8 @@ impl Jobs {
         Ok(job)
     }
 
-    /// Makes a job of a command that runs in the foreground, or returns it if there are too many jobs.
+    /// Makes a job of a command that runs in the foreground, or returns the command if there are
+    /// too many jobs.
     pub(crate) fn adopt(
         &self,
         shell: &Shell,

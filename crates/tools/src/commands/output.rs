@@ -18,7 +18,7 @@ pub(crate) const MODEL_BYTES: usize = 50 * 1024;
 const MODEL_LINES: usize = 2_000;
 /// Bytes of a line for a model. A minified file or a progress bar would fill the context window.
 const MODEL_LINE: usize = 2 * 1024;
-/// Of these, the bytes from its start.
+/// The part of these bytes that is from the start of the line.
 const MODEL_LINE_HEAD: usize = 1536;
 /// Lines of the omitted middle that look like errors: their number, and the bytes of each and of all.
 const ERROR_LINES: usize = 30;
@@ -65,7 +65,7 @@ impl OutputLimits {
         }
     }
 
-    /// The share of the start. Errors are more often at the end.
+    /// The limits of the start of an output. Errors are more often at the end.
     fn head(self) -> Self {
         Self {
             bytes: self.bytes * 2 / 5,
@@ -151,7 +151,7 @@ impl Capture {
         Excerpt {
             limits: self.limits,
             bytes,
-            // Exact only from the start, which is the only case that reports it.
+            // The count is exact only for the complete output, and only that case reports it.
             newlines: if from == 0 {
                 self.newlines
             } else {
@@ -381,7 +381,7 @@ fn cut_end(text: &str, lines: usize, bytes: usize) -> &str {
     }
 }
 
-/// The end of `text`, likewise.
+/// The end of `text`: complete lines if they are at least half of the limit.
 fn cut_start(text: &str, lines: usize, bytes: usize) -> &str {
     let body = text.strip_suffix('\n').unwrap_or(text);
     let start = body

@@ -21,7 +21,8 @@ const COUNT_AGAIN: u64 = 256 << 20;
 
 /// An output that was not written for so long belongs to no running command.
 const UNUSED: Duration = Duration::from_hours(1);
-/// The file with the path of the session, in the directory of kept outputs. Without the session, they are swept.
+/// The name of the file that has the path of the session, in the directory of kept outputs. If the
+/// session is gone, its outputs are swept.
 pub const OWNER: &str = "session";
 
 /// Where the outputs of a session go, and how much of them the model gets.

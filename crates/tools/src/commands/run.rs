@@ -140,7 +140,7 @@ async fn run(
             Err(command) => (running, recorder) = (command.running, command.recorder),
         }
         end = if let Some(limit) = limit {
-            // With too many jobs, it must not hang either.
+            // If there are too many jobs, the command must not hang either.
             let stop = std::future::ready(ShellEnd::TimedOut(limit));
             drive(&mut running, &mut recorder, stop).await
         } else {

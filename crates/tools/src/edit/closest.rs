@@ -220,7 +220,7 @@ impl Pairs {
         }
         let length = line.len().min(MAX_LINE).saturating_sub(1);
         let (fewer, more) = (self.length.min(length), self.length.max(length));
-        // The upper bound.
+        // The upper bound of the coefficient is too low.
         if fewer == 0 || 2.0 * (fewer as f32) < NEAR * (fewer + more) as f32 {
             return 0.0;
         }

@@ -83,7 +83,7 @@ impl Differences {
         let number = index + 1;
         let (old, file) = (old.trim_end(), file.trim_end());
         if old.trim() != file.trim() {
-            let text = words(old.trim(), file.trim(), number);
+            let text = describe_difference(old.trim(), file.trim(), number);
             self.add(text);
         }
         let (written, own) = (indentation(old), indentation(file));
@@ -107,7 +107,7 @@ fn indentation(line: &str) -> &str {
 }
 
 /// How two lines differ.
-fn words(old: &str, file: &str, number: usize) -> String {
+fn describe_difference(old: &str, file: &str, number: usize) -> String {
     let without_spaces = |line: &str| -> String { line.split_whitespace().collect() };
     if without_spaces(old) == without_spaces(file) {
         return format!("the spaces in line {number} differ");

@@ -15,7 +15,7 @@ use crate::read::notebook::{Cell, Notebook};
 pub(crate) enum CellEdit {
     #[default]
     Replace,
-    /// A new cell comes after it.
+    /// Adds a new cell after the named one.
     Insert,
     Delete,
 }
@@ -71,7 +71,7 @@ fn apply_edit(
     let not_found = || CellEditError::NotFound(MatchError::NotFound { index: 0 });
     let notebook = Notebook::parse(text).ok_or_else(not_found)?;
     let single = std::slice::from_ref(edit);
-    // Exactly in one cell before other ways in another.
+    // An exact match in one cell is better than an inexact match in another.
     for inexact in [false, true] {
         if inexact && !allow_inexact {
             break;

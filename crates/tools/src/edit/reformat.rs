@@ -39,7 +39,7 @@ pub fn reformat(
         Freshness::Fresh | Freshness::ByCommand if is_complete => {
             record(workspace, &original, new, false);
         }
-        // As after a command that the model does not see all changes of.
+        // The model does not see all changes, as after a command.
         Freshness::Fresh | Freshness::ByCommand => {
             let path = original.target.host.clone();
             workspace.ledger.record_command(vec![path], &[]);

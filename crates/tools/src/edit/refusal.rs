@@ -24,7 +24,8 @@ impl Terms {
         unique: "add surrounding lines to make it unique, or set replace_all",
     };
 
-    /// Of a patch. Its old text are the unchanged and the removed lines of a hunk.
+    /// The terms of a patch, in which the old text is the unchanged and the removed lines of a
+    /// hunk.
     pub(crate) const HUNK: Self = Self {
         edit: "hunk",
         old: "the text of the hunk",

@@ -143,7 +143,8 @@ fn character(encoding: &'static Encoding, byte: u8) -> Option<char> {
 
 /// The bytes for `uncertain` of a text that was recognized as `encoding`.
 fn uncertain_bytes(encoding: &'static Encoding, bytes: &[u8]) -> u128 {
-    // Short texts do not distinguish them. What is taken for Windows-1252 has no other letters of them.
+    // Short texts do not distinguish these encodings. A text that is recognized as Windows-1252 has
+    // no other letters of theirs.
     let alike = [
         WINDOWS_1250,
         WINDOWS_1254,
@@ -363,7 +364,8 @@ mod tests {
             encoding.encode("ş").unwrap_err().to_string(),
             "the file is windows-1250 text or text of a similar encoding, which has another byte for `ş`; use other characters, or convert the file to UTF-8 first with bash: `iconv`"
         );
-        // Existing characters are written as they were, and so are characters with the same byte in all of them.
+        // Existing characters are written as they were, and so are new characters with the same
+        // byte in all likely encodings.
         let kept = format!("{}more öü\n", decoded.text);
         let written = encoding.encode(&kept).unwrap();
         assert_eq!(*written, [&*bytes, b"more \xf6\xfc\n"].concat());

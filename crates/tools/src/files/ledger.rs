@@ -31,7 +31,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// For a file whose complete contents were hashed.
+    /// The stamp of a file whose complete contents were hashed.
     pub(crate) fn hashed(metadata: &Metadata, hash: &ContentHash) -> Self {
         Self {
             file: FileStamp {
@@ -48,7 +48,7 @@ impl Stamp {
         Self::hashed(metadata, &hash)
     }
 
-    /// For a file larger than `MAX_HASHED`.
+    /// The stamp of a file larger than `MAX_HASHED`.
     pub(crate) fn large(metadata: &Metadata) -> Self {
         Self {
             file: FileStamp::of(metadata),
@@ -180,7 +180,7 @@ struct Known {
     told: Option<OtherChange>,
     /// osier restored an earlier state for the user, which the model does not know yet.
     is_restored: bool,
-    /// The time of the record, as their number.
+    /// The time of the record: the number of records until then.
     record: u64,
 }
 

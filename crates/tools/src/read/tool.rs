@@ -163,7 +163,7 @@ impl From<ReadError> for Refusal {
     }
 }
 
-/// Ordered with the calls that change the same file.
+/// Prepares a call, which runs in order with the calls that change the same file.
 fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
     prepare_typed(arguments, async move |arguments: Arguments| {
         let target = workspace.target(FILE, Some(&arguments.file_path)).await?;

@@ -159,11 +159,11 @@ async fn shown(workspace: &Workspace, page: &Page) -> ToolOutput {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WebPageDetails {
-    /// After redirects.
+    /// The address after redirects.
     url: String,
     title: Option<String>,
     content_type: String,
-    /// Of the page as text.
+    /// The size of the page as text.
     bytes: usize,
     /// The file with the complete text, if the model got only its start.
     full_output: Option<String>,

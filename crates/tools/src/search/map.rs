@@ -140,7 +140,7 @@ impl Workspace {
         ROW.make(self).filter(|_| is_large)
     }
 
-    /// Notes what a message of the user mentions: its files come first in maps.
+    /// Records the files that a message of the user mentions: they come first in maps.
     pub fn note_mentions(&self, message: &str) {
         let mut mentioned = self.maps.mentioned();
         let words =

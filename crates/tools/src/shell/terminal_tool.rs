@@ -276,7 +276,7 @@ impl Mark {
         }
     }
 
-    /// The output since then.
+    /// The output since the mark.
     fn since(&self, terminal: &TerminalSession) -> String {
         if terminal.is_full_screen() {
             return terminal.rows().join("\n");

@@ -1,5 +1,5 @@
-//! The screen of a terminal, from the output of its program. What the program asks of a terminal besides (titles,
-//! the clipboard, reports) goes nowhere; a few harmless queries are answered.
+//! The screen of a terminal, from the output of its program. Other requests of the program to a
+//! terminal (titles, the clipboard, reports) are ignored; a few harmless queries are answered.
 
 use std::fmt::Write as _;
 use std::num::NonZeroU16;

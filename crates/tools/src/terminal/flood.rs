@@ -118,7 +118,7 @@ fn harmless_sequence(output: &[u8]) -> Option<usize> {
     }
 }
 
-/// The text of `line` without such sequences.
+/// The text of `line` without harmless sequences.
 pub(super) fn without_sequences(line: &[u8]) -> Cow<'_, [u8]> {
     if memchr(ESC, line).is_none() {
         return Cow::Borrowed(line);

@@ -191,7 +191,7 @@ impl TerminalSession {
         self.output().rows()
     }
 
-    /// The rows that the model has not read, at most the last `most`; with `take` they are read now.
+    /// The rows that the model has not read, at most the last `most`; `take` marks them as read.
     pub(crate) fn new_rows(&self, most: usize, take: bool) -> NewRows {
         let mut given = lock(&self.given);
         let new = self.output().new_rows(*given, most);

@@ -252,7 +252,7 @@ mod tests {
             ("echo ", &["ctrl+\\", "r", "m", "enter"]),
             ("echo ", &["ctrl+z", "r", "m", "enter"]),
             ("echo ", &["ctrl+c", "r", "m", "enter"]),
-            // bash replaces them with parts of earlier lines.
+            // bash replaces these with parts of earlier lines.
             ("echo !!:1:s/\"x;/x;/:s/M\"/M/\n", &[]),
             ("!!\n", &[]),
             ("!touch\n", &[]),

@@ -122,7 +122,7 @@ fn earlier_edits_become_patches_and_back() {
         let expected = (name.to_owned(), back, name.to_owned());
         assert_eq!(translated(ToolForm::Edit, "apply_patch", patch), expected);
     }
-    // More than one tool can say stays as it is.
+    // A patch that one call cannot express stays as it is.
     let patch = json!({"input": "*** Begin Patch\n*** Delete File: a\n*** End Patch\n"});
     let same = (
         "apply_patch".to_owned(),

@@ -292,8 +292,9 @@ impl Workspace {
         self.ledger.changed()
     }
 
-    /// Records that osier restored `paths` in the working directory, so that no other program is blamed. If not `is_expected`, the model does not
-    /// know it yet: only the files went back, not the conversation. Blocks.
+    /// Records that osier restored `paths` in the working directory, so that the changes do not
+    /// count as those of another program. Without `is_expected`, the model does not know them yet:
+    /// only the files went back, not the conversation. Blocks.
     pub fn files_restored(&self, paths: &[String], is_expected: bool) {
         for path in paths {
             let path = self.cwd().join(path);

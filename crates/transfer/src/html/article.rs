@@ -165,7 +165,7 @@ impl<'a> Articles<'a> {
                 AgentMessage::BranchSummary(summary) | AgentMessage::CompactionSummary(summary) => {
                     ("summary", self.summary("Summary", &summary.summary, number))
                 }
-                AgentMessage::Notice(notice) => ("told", told(notice)),
+                AgentMessage::Notice(notice) => ("told", notice_block(notice)),
                 AgentMessage::Custom(custom) => ("told", self.custom(custom, number)),
             },
             EntryKind::Compaction {
@@ -330,7 +330,8 @@ fn shell(highlighter: &mut dyn Highlighter, run: &ShellRun) -> String {
     )
 }
 
-fn told(notice: &Notice) -> String {
+/// A notice as HTML, with a class for its severity.
+fn notice_block(notice: &Notice) -> String {
     let class = match notice.severity {
         Severity::Info => "info",
         Severity::Warning => "warning",

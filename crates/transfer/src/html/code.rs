@@ -135,15 +135,15 @@ impl Painter {
         let removed = run(lines, '-');
         let added = run(&lines[removed..], '+');
         let paired = removed == added && removed <= PAIR_LIMIT;
-        let words = |place: usize, side: ChangeTag| {
+        let marked_line = |place: usize, side: ChangeTag| {
             let (old, new) = (&lines[place][1..], lines.get(removed + place));
             match new.filter(|_| paired) {
-                Some(new) => words(old, &new[1..], side),
+                Some(new) => marked_side(old, &new[1..], side),
                 None => escape_clean(old),
             }
         };
         for place in 0..removed {
-            let text = words(place, ChangeTag::Delete);
+            let text = marked_line(place, ChangeTag::Delete);
             let _ = write!(
                 self.html,
                 "<span class=del><i>{}</i>-{text}</span>",
@@ -153,7 +153,7 @@ impl Painter {
         }
         for place in 0..added {
             let text = if paired {
-                words(place, ChangeTag::Insert)
+                marked_line(place, ChangeTag::Insert)
             } else {
                 escape_clean(&lines[removed + place][1..])
             };
@@ -173,7 +173,7 @@ impl Painter {
 }
 
 /// One side of a changed line, with the words marked that the other side does not have.
-fn words(old: &str, new: &str, side: ChangeTag) -> String {
+fn marked_side(old: &str, new: &str, side: ChangeTag) -> String {
     let own = if side == ChangeTag::Delete { old } else { new };
     if old.len() + new.len() > WORD_LIMIT {
         return escape_clean(own);

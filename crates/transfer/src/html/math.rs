@@ -69,7 +69,7 @@ fn depth(latex: &str) -> usize {
             "^" | "_" => {}
             blank if blank.trim().is_empty() => {}
             command if command.starts_with('\\') => depth += 1,
-            // The argument of the commands before it.
+            // Any other character is the argument of the commands before it.
             _ => depth = outer.last().map_or(0, |outer| outer + 1),
         }
         deepest = deepest.max(depth);

@@ -62,7 +62,7 @@ impl Palette {
     }
 }
 
-/// Only a valid colour, whatever the theme contains.
+/// `text` if it is a valid colour, whatever the theme contains, else `otherwise`.
 fn colour<'a>(text: Option<&'a str>, otherwise: &'a str) -> &'a str {
     let is_colour = |text: &&str| {
         let digits = text.strip_prefix('#').unwrap_or_default();

@@ -26,9 +26,9 @@ pub(super) struct Cell<'a> {
     pub subject: &'a str,
     pub failed: bool,
     pub open: bool,
-    /// Escaped.
+    /// The end of the summary line, already escaped.
     pub meta: String,
-    /// Elements.
+    /// The elements below the summary line.
     pub body: String,
 }
 

@@ -7,7 +7,8 @@ use osier_agent::Op as AgentOp;
 use osier_protocol::questions::Answer;
 use osier_protocol::{CheckpointOp, DiffRange, IndexOp, Mark, Op, Reviewed, TransferOp, TreeOp};
 
-/// A session, and the entry to show when it is open: its id, and the words that were found in it.
+/// The id of a session, and the entry to show once that session is open: the id of the entry and
+/// the words that a search found in it.
 pub(crate) type ExpectedEntry = (String, (String, String));
 
 /// One action.
@@ -46,7 +47,8 @@ pub(crate) enum Action {
     /// Moves to another entry of the tree.
     Move {
         op: TreeOp,
-        /// With `files`, the list of file changes opens for review; else a notice appears when files differ.
+        /// Whether the list of file changes opens for review; if not, a notice appears when files
+        /// differ.
         files: bool,
     },
     /// Opens a stored session. If it is open already, shows its tab.
@@ -145,7 +147,8 @@ impl Toast {
     }
 }
 
-/// Converts into an action: the ops of the session in all their groups, effects, commands and toasts.
+/// Implements the conversion of ops (in all their groups), effects, commands and toasts into
+/// actions.
 macro_rules! made_of {
     ($($from:ty: $value:ident => $action:expr;)*) => {
         $(impl From<$from> for Action {

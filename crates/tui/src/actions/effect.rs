@@ -8,7 +8,7 @@ use osier_term::KeyPress;
 /// One request to the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Copy a text, which is this: `answer`.
+    /// Copy a text; the second value names what is copied, such as `answer`.
     Copy(String, &'static str),
     /// Read the image in the clipboard. The app receives it in `attach`; text is pasted.
     ReadPicture,
@@ -71,7 +71,7 @@ pub enum Effect {
     PickTheme,
     /// Read settings, themes and keymaps again.
     ReloadAppearance,
-    /// Something about the sessions that are open.
+    /// Open, show, close or report tabs.
     Tabs(TabRequest),
     Quit,
 }
@@ -90,7 +90,7 @@ pub enum Viewer {
 pub struct NewBinding {
     pub context: String,
     pub keys: Vec<KeyPress>,
-    /// Empty: the keys are taken away.
+    /// The name of the command; empty to remove the binding of the keys.
     pub action: String,
 }
 
@@ -99,7 +99,7 @@ pub struct NewBinding {
 pub struct StoredSession {
     /// The path of the session, its id or the start of it, or its name.
     pub target: String,
-    /// Where it works; here when not set.
+    /// The working directory of the session; the current directory when not set.
     pub cwd: Option<String>,
     pub opening: Opening,
 }
@@ -113,7 +113,7 @@ pub enum TabRequest {
     Demo { prompt: String },
     /// Open a stored session in a new tab.
     Open(StoredSession),
-    /// Open a fork in a new tab, which says of what it is.
+    /// Open a fork in a new tab, which shows this notice about the origin of the fork.
     OpenFork(StoredSession, String),
     /// Show the tab with this number.
     Show(usize),
@@ -121,6 +121,6 @@ pub enum TabRequest {
     Close(usize),
     /// Close this tab: its session could not be opened.
     Abandon { message: String },
-    /// Report the tabs to the shown one.
+    /// Report the summaries of the tabs to the shown tab.
     Report,
 }

@@ -7,7 +7,7 @@ use osier_term::{Face, Row, Span, Token, Wrap};
 /// Keys and prefixes; `f1` names all others.
 const HINTS: &[(&str, &str)] = &[("/", "commands"), ("@", "name a file"), ("f1", "keys")];
 
-/// Rows of a page that is worth showing.
+/// The minimum height of the page in rows.
 pub(crate) const LEAST: u16 = 10;
 
 /// Osier is the willow that baskets are woven of.

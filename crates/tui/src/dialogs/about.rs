@@ -1,4 +1,4 @@
-//! The program and its folders, for bug reports. Taking a row copies all of them.
+//! The program and its folders, for bug reports. Choosing a row copies all rows.
 
 use crate::actions::Effect;
 use crate::drawing::{MenuItem, Overlays, Picker};

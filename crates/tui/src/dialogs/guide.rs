@@ -39,12 +39,12 @@ pub(crate) fn open(overlays: &mut Overlays) {
     let title = "Welcome to osier: three steps, esc skips them";
     let picker = Picker::new(title, "no step matches", steps(), |item| {
         let action = item.action().cloned();
-        // Its question has the place of the guide.
+        // The question of the trust command replaces the guide.
         let closes = action == Some(Action::Run(Command::Trust));
         let close = closes.then_some(Action::CloseLayer);
         close.into_iter().chain(action)
     });
-    // Who types has a first prompt in mind.
+    // A user who types has a first prompt in mind.
     let picker = picker.with_columns(Columns::SENTENCE).leaving_text();
     overlays.push(ID, picker.staying());
 }

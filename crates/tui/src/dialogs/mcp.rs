@@ -150,7 +150,7 @@ fn actions(server: &ServerInfo) -> Vec<(ServerAction, &'static str, &'static str
     actions
 }
 
-/// The MCP servers that the host reported last.
+/// The MCP servers that the session reported last.
 #[derive(Debug, Default)]
 pub(crate) struct Servers {
     servers: Vec<ServerInfo>,

@@ -1,5 +1,6 @@
-//! Permission mode and rules: choose a mode, add a rule, remove one. What allows is granted for this project, as in a
-//! question; what asks or denies is written into the settings of the user, for all projects.
+//! Permission mode and rules: choose a mode, add a rule, remove one. Rules that allow apply to this
+//! project, as in a question; rules that ask or deny are saved in the user's settings for all
+//! projects.
 
 use crate::actions::{Action, Command, Effect as Request, Outbox, Toast};
 use crate::drawing::{Choice, Overlays, Picker, ValueBox, overlays, value_box};
@@ -22,7 +23,7 @@ enum Entry {
     Rule(RuleInfo),
 }
 
-/// The name of an effect; a list of the settings has the same.
+/// The name of an effect, which is also the name of its list in the settings.
 fn name(effect: Effect) -> &'static str {
     match effect {
         Effect::Allow => "allow",
@@ -222,7 +223,7 @@ fn remove(info: &RuleInfo) -> Action {
     }
 }
 
-/// The permission rules that hold.
+/// The active permission rules.
 #[derive(Debug, Default)]
 pub(crate) struct PermissionsDialog {
     rules: Vec<RuleInfo>,

@@ -15,7 +15,7 @@ const COLUMNS: Columns = Columns {
     details: &[Column::words("line", 0)],
 };
 
-/// Opens the map, which is read meanwhile.
+/// Opens the map before it is read.
 pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
     overlays.push(
         ID,

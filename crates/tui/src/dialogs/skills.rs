@@ -1,4 +1,4 @@
-//! Skills and prompt templates with what they cost; taking one begins its call.
+//! Skills and prompt templates with their costs. Choosing one puts its command into the prompt.
 
 use crate::actions::{Action, Outbox};
 use crate::drawing::{Choice, Overlays, Picker, overlays};
@@ -36,7 +36,7 @@ impl Choice for ContextPart {
     }
 }
 
-/// The picker over what can be called.
+/// The picker over skills and prompt templates.
 fn picker(parts: &[ContextPart]) -> Picker<ContextPart> {
     let callable = parts.iter().filter(|part| part.kind != PartKind::File);
     Picker::new(

@@ -8,7 +8,7 @@ use osier_term::{Column, Columns, Item};
 
 const ID: &str = "tools";
 
-/// Bytes of a definition that make a token, about.
+/// The approximate bytes of a definition that make a token.
 const BYTES_A_TOKEN: usize = 4;
 
 const COLUMNS: Columns = Columns {
@@ -88,8 +88,8 @@ impl Tools {
         overlays::refresh(overlays, ID, picker(tools));
     }
 
-    /// Turns a tool on or off from the next request on. The list shows it at once: a second key can follow
-    /// before the agent has answered.
+    /// Turns a tool on or off, starting with the next request. The list shows it at once: a second
+    /// key can follow before the agent has answered.
     pub(crate) fn toggle(&mut self, name: &str, overlays: &mut Overlays, outbox: &mut Outbox) {
         for tool in self.tools.iter_mut().filter(|tool| tool.name == name) {
             tool.offered = !tool.offered;

@@ -19,7 +19,7 @@ pub(crate) struct Panel<'a> {
 }
 
 impl Panel<'_> {
-    /// Draws it; where there are fewer rows, the others are empty.
+    /// Draws the box; rows without contents stay empty.
     pub(crate) fn draw(mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         let width = usize::from(area.width);
         let (inner, height) = (width.saturating_sub(2), usize::from(area.height));
@@ -87,13 +87,14 @@ pub(crate) fn rule(text: &str, face: Face, remark: (&str, Face), width: usize) -
     row
 }
 
-/// Between two hints.
+/// The separator between two hints.
 const GAP: &str = " · ";
 
-/// Ends every line of hints: the keys of the view.
+/// The end of every line of hints: the key that shows all keys of the view.
 const ALL_KEYS: &str = " keys";
 
-/// The hints that fit, none of them cut. There is room for how to leave and how to see all keys before there is for others.
+/// The hints that fit, none of them cut. The hints that leave the view and show all keys have
+/// priority.
 pub(crate) fn fitting(hints: &[String], width: usize) -> String {
     let is_kept = |hint: &&String| {
         hint.starts_with("esc ") || hint.ends_with(" back") || hint.ends_with(ALL_KEYS)
@@ -112,7 +113,7 @@ pub(crate) fn fitting(hints: &[String], width: usize) -> String {
     line
 }
 
-/// The keys of a footer: those of `words`, and how to see all keys of the view.
+/// The hints of a footer: those of `words`, and the one that shows all keys of the view.
 pub(crate) fn hints(
     keymap: &Keymap<Command>,
     context: &str,
@@ -123,8 +124,8 @@ pub(crate) fn hints(
     hints
 }
 
-/// The keys of a box, on two lines where one has no room for all of them: what the upper line shows, and the rest for
-/// the lower one.
+/// The hints of a box, on two lines if one line has no room for all of them: the text of the upper
+/// line, and the hints of the lower one.
 pub(crate) fn in_two(hints: &[String], width: usize) -> (String, &[String]) {
     let fits = |count: &usize| text::width(&hints[..*count].join(GAP)) <= width;
     match (0..=hints.len()).rev().find(fits) {
@@ -146,7 +147,7 @@ pub(crate) fn key_hints(
     words.iter().filter_map(hint).collect()
 }
 
-/// Some commands of the context of lists have a use in few of them.
+/// Whether most lists use the command: some commands of their context are for few lists.
 pub(crate) fn is_of_most_lists(command: Command) -> bool {
     !matches!(
         command,
@@ -175,7 +176,7 @@ pub(crate) fn view_keys(
     fitting(&shortest_hints(keymap, context, words), width)
 }
 
-/// The same on two lines.
+/// The line of keys below a view, on two lines.
 pub(crate) fn view_keys_in_two(
     keymap: &Keymap<Command>,
     context: &str,

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-/// Smallest screen osier draws on: a phone, or a pane at the side.
+/// The smallest screen that osier draws on: a phone, or a pane at the side.
 pub(crate) const MIN_WIDTH: u16 = 27;
 pub(crate) const MIN_HEIGHT: u16 = 10;
 /// Queued messages shown at most.
@@ -156,14 +156,15 @@ pub(crate) fn docked(screen: Rect, width: u16, height: u16) -> Rect {
     }
 }
 
-/// Such a box with at most 70 % of the rows, so that the newest rows of the conversation stay in sight.
+/// A docked box with at most 70 % of the rows, so that the newest rows of the conversation stay in
+/// sight.
 pub(crate) fn docked_panel(screen: Rect, width: u16, height: u16) -> Rect {
     const LEAST: u16 = 5;
     let most = (screen.height * 7 / 10).max(LEAST);
     docked(screen, width, height.min(most))
 }
 
-/// A box over such a box: within its sides, if they leave enough room.
+/// A box over a docked box: within its sides, if they leave enough room.
 pub(crate) fn docked_over(screen: Rect, width: u16, height: u16) -> Rect {
     const SIDE: u16 = 4;
     let width = if width + 2 * SIDE > screen.width {

@@ -15,7 +15,7 @@ pub(crate) fn divide(area: Rect, least: u16) -> (Rect, Option<Rect>) {
     divide_for(area, least, (3, 5))
 }
 
-/// The same, with the list's share of the width when the preview is next to it.
+/// The areas as in `divide`, with the list's share of the width when the preview is next to it.
 pub(crate) fn divide_for(area: Rect, least: u16, share: (u16, u16)) -> (Rect, Option<Rect>) {
     if area.width >= SIDE_BY_SIDE {
         let width = area.width * share.0 / share.1;
@@ -39,12 +39,12 @@ pub(crate) fn divide_for(area: Rect, least: u16, share: (u16, u16)) -> (Rect, Op
     (Rect { height, ..area }, Some(preview))
 }
 
-/// The screen above its last row, and that row: the keys have all of its columns.
+/// The screen above its last row, and that row, in which the keys have all columns.
 pub(crate) fn above_keys(area: Rect) -> (Rect, Rect) {
     above_rows(area, 1)
 }
 
-/// The screen above its last rows, and those.
+/// The screen above its last rows, and the last rows.
 pub(crate) fn above_rows(area: Rect, rows: u16) -> (Rect, Rect) {
     let height = area.height.saturating_sub(rows);
     let line = Rect {
@@ -73,7 +73,7 @@ pub(crate) fn written(source: &str, indent: &[Span], width: usize, height: usize
     let shown = markdown.height(width).min(height);
     markdown.rows(width, 0..shown, &mut rows);
     for row in &mut rows {
-        // The ground of code begins behind the indent.
+        // The background of code begins behind the indent.
         if let Some(fill) = row.fill.take() {
             let rest = width.saturating_sub(row.width());
             row.push(" ".repeat(rest), fill);

@@ -31,7 +31,7 @@ impl Scroll {
         self.top = self.top.saturating_add_signed(rows).min(last);
     }
 
-    /// The keys that scroll. A page keeps a row of the one before.
+    /// Scrolls for a key. A page repeats one row of the page before.
     pub(crate) fn on_command(&mut self, command: Command) -> Handled {
         let page = self.page.saturating_sub(1).max(1).cast_signed();
         match command {

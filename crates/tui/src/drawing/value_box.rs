@@ -10,7 +10,7 @@ use osier_term::{Component, Cx, Face, Handled, KeyPress, LineInput, Row, Span, T
 
 pub(crate) const ID: &str = "value";
 
-/// Columns of the box.
+/// The width of the box.
 const WIDTH: u16 = 80;
 
 /// The actions for a typed text, or the mistake in it.
@@ -55,7 +55,7 @@ impl ValueBox {
         }
     }
 
-    /// Begins with this value.
+    /// Sets the value that the line begins with.
     #[must_use]
     pub(crate) fn with_value(mut self, value: &str) -> Self {
         self.line = LineInput::new(value);
@@ -68,7 +68,7 @@ impl ValueBox {
         self
     }
 
-    /// An empty line has this meaning.
+    /// Sets the meaning of an empty line.
     #[must_use]
     pub(crate) fn with_empty(mut self, meaning: &'static str) -> Self {
         self.empty = meaning;
@@ -192,7 +192,7 @@ impl Component<Command, Action> for ValueBox {
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);
             }
-            // The list behind it stays as it is.
+            // The list behind the box stays as it is.
             Command::Up | Command::Down | Command::PageUp | Command::PageDown => {
                 if matches!(command, Command::Up | Command::Down) {
                     self.step(command == Command::Down);

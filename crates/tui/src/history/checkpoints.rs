@@ -92,7 +92,7 @@ fn item(change: &FileChange) -> MenuItem {
     MenuItem::without_action(&change.path, detail).dimmed()
 }
 
-/// Unrestored files that have a notice each.
+/// The maximum number of files that could not be restored and have their own notices.
 const NAMED: usize = 10;
 
 /// Shows the preview of a restore, or its result.

@@ -14,7 +14,7 @@ use osier_term::{Component, Cx, Face, Handled, Row, Token, View};
 
 const ID: &str = "context";
 
-/// Opens the report when it comes.
+/// Opens the report when it arrives.
 pub(crate) fn on_event(event: &TreeEvent, overlays: &mut Overlays) {
     if let TreeEvent::ContextReport { report, spending } = event {
         overlays.push(ID, ContextView::new((**report).clone(), spending));
@@ -27,7 +27,7 @@ const BAR: usize = 30;
 /// Widest the overlay gets.
 const WIDTH: u16 = 84;
 
-/// The picture.
+/// The chart of the context window.
 #[derive(Debug)]
 pub(crate) struct ContextView {
     report: ContextReport,
@@ -35,15 +35,15 @@ pub(crate) struct ContextView {
     scroll: Scroll,
 }
 
-/// How the caches of providers were hit.
+/// Hits and misses of the caches of providers.
 #[derive(Debug, Default)]
 struct CacheFigures {
     last: Usage,
     session: Usage,
     missed: u64,
-    /// Dollars.
+    /// The cost of cache misses in dollars.
     missed_cost: f64,
-    /// How long the conversation stays in it; empty if that is unknown.
+    /// How long the conversation stays in the cache; empty if that is unknown.
     kept: String,
 }
 
@@ -205,7 +205,7 @@ fn left_out(report: &ContextReport) -> Vec<String> {
 }
 
 impl CacheFigures {
-    /// Nothing before the first call.
+    /// The rows about the cache; none before the first call.
     fn rows(&self, width: usize) -> Vec<Row> {
         let Some(rate) = self.session.hit_rate() else {
             return Vec::new();

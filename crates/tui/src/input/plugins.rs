@@ -1,4 +1,4 @@
-//! The interface of plugins: words in the footer, lines above the editor, keys.
+//! The interface of plugins: text in the footer, lines above the editor, keys.
 
 use crate::actions::{Command, Outbox};
 use crate::conversation::Transcript;
@@ -20,7 +20,7 @@ pub(crate) struct PluginView {
 }
 
 impl PluginView {
-    /// The words for the footer.
+    /// The text for the footer.
     fn status(&self) -> String {
         let texts = self.statuses.iter().map(|(_, text)| text.as_str());
         texts.collect::<Vec<_>>().join(" · ")
@@ -37,7 +37,7 @@ impl PluginView {
         rows.collect()
     }
 
-    /// The widget rows there are, without making them.
+    /// The number of widget rows, without building the rows.
     pub(crate) fn widget_height(&self) -> u16 {
         let rows: usize = self.widgets.iter().map(|(_, lines)| lines.len()).sum();
         u16::try_from(rows.min(WIDGET_ROWS)).unwrap_or_default()

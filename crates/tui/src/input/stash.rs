@@ -65,7 +65,7 @@ fn preview(prompt: &Stashed) -> Vec<Row> {
     rows.collect()
 }
 
-/// The stashed prompts that the host reported last.
+/// The stashed prompts that the session reported last.
 #[derive(Debug, Default)]
 pub(crate) struct Stash {
     prompts: Vec<Stashed>,

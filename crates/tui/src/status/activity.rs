@@ -91,7 +91,7 @@ impl Activity {
         self.streamed = Streamed::default();
     }
 
-    /// Names what works, until it ends.
+    /// Names the work that runs, until it ends.
     pub(crate) fn begin_task(&mut self, task: &'static str) {
         self.task = Some(task);
     }
@@ -151,7 +151,7 @@ impl Activity {
         }
     }
 
-    /// Follows what the run waits for.
+    /// Updates the step that the run waits for.
     pub(crate) fn follow(&mut self, event: &AgentEvent, now: Instant) {
         if let AgentEvent::MessageUpdate { delta, .. } = event {
             self.count(delta, now);

@@ -60,8 +60,8 @@ impl CacheCountdown {
         until.is_some_and(|until| now < until)
     }
 
-    /// Follows the clock, `now` in milliseconds since the Unix epoch. `model` gets the next prompt, and `tokens` are in
-    /// the conversation. True if something else is shown now.
+    /// Updates the countdown at `now`, in milliseconds since the Unix epoch. `model` gets the next
+    /// prompt, and `tokens` are in the conversation. Returns true if the text changed.
     pub(crate) fn update(&mut self, model: Option<&ModelInfo>, tokens: u64, now: i64) -> bool {
         let left = self.left(model.filter(|_| tokens >= LONG), now);
         let shown = left.map(|left| match left {
@@ -83,12 +83,12 @@ impl CacheCountdown {
         is_same.then(|| ended.saturating_add(lifetime.saturating_mul(1000)) - now)
     }
 
-    /// When something else is shown.
+    /// When the text changes next.
     pub(crate) fn next_change(&self, now: Instant) -> Option<Instant> {
         Some(now + Duration::from_millis(self.next?))
     }
 
-    /// The words of the footer; empty if there is nothing to say.
+    /// The text of the footer; empty if there is nothing to report.
     pub(crate) fn summary(&self) -> String {
         match self.shown {
             None => String::new(),

@@ -24,7 +24,7 @@ pub(crate) struct TodoView {
     collapsed: Option<bool>,
     /// Rows of the screen as of the last frame.
     screen: u16,
-    /// Nothing runs that could continue it.
+    /// Nothing runs that could continue the list.
     is_paused: bool,
 }
 
@@ -33,7 +33,7 @@ impl TodoView {
         self.list.clone_from(list);
     }
 
-    /// Collapses or expands it.
+    /// Collapses or expands the list.
     pub(crate) fn toggle(&mut self) {
         self.collapsed = Some(!self.is_collapsed());
     }

@@ -14,7 +14,7 @@ use super::{Answer, NAME, convert};
 /// Bytes of address space, and seconds of processor time.
 const MEMORY: u64 = 1024 * 1024 * 1024;
 const SECONDS: u64 = 5;
-/// The converter is recursive.
+/// Bytes of stack, because the converter is recursive.
 const STACK: usize = 64 * 1024 * 1024;
 
 /// Runs the helper if `arguments` select it.

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// Bytes of the text of an entry.
 const TEXT: usize = 2_000;
-/// Columns of its first line.
+/// Columns of the first line of an entry.
 const LINE: usize = 100;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -35,11 +35,11 @@ struct Row {
     timestamp: String,
     text: String,
     label: Option<String>,
-    /// Branches around it.
+    /// The number of branches around the entry.
     level: usize,
-    /// On the branch of the conversation.
+    /// Whether the entry is on the branch of the conversation.
     on_branch: bool,
-    /// The conversation continues here.
+    /// Whether the conversation continues at the entry.
     current: bool,
     hidden: bool,
 }

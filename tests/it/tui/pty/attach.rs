@@ -74,7 +74,7 @@ pub(super) fn command_line(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The process session of a process, which the fourth value after its name is.
+/// The session of a process: the fourth value after its name.
 fn process_session(process: &str) -> String {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let (_, values) = stat.rsplit_once(')').unwrap();
@@ -106,7 +106,7 @@ fn detached_session_continues_and_is_attached_again() {
     program.shows("The session continues on the server. Reconnect with: osier attach");
     let servers = background.processes();
     assert_eq!(servers.len(), 1);
-    // It does not belong to the terminal.
+    // The server does not belong to the terminal.
     assert_eq!(process_session(&servers[0]), servers[0]);
     let mut again = program.again(&["attach"]);
     again.shows("The first half");
@@ -206,7 +206,8 @@ fn server_sessions_open_in_tabs() {
     program.shows("1/2");
     program.write("\x04");
     assert!(program.exit().success());
-    // Both are open on the server: the client attaches to the last used one, and opens the other from the list.
+    // Both sessions are open on the server: the client attaches to the last used one, and opens the
+    // other from the list.
     let mut again = program.again(&["attach"]);
     again.shows("▌ second");
     again.write("\x1bs");
@@ -278,7 +279,7 @@ fn client_waits_for_an_unreachable_server() {
     program.shows("disconnected: no server listens on");
     program.write("typed meanwhile\r");
     program.shows("Waiting to be sent: typed meanwhile");
-    // It can be changed until then.
+    // The prompt can be changed until it is sent.
     program.write("\x1b[1;3A");
     program.shows("❯ typed meanwhile");
     program.hides("Waiting to be sent");

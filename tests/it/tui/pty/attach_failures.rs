@@ -29,7 +29,7 @@ impl SocketServer {
         Self(server.expect("a server"))
     }
 
-    /// Stops it with SIGTERM, or as `osier serve stop` does.
+    /// Stops the server with SIGTERM, or as `osier serve stop` does.
     fn stop(mut self, program: &Program, with_signal: bool) {
         if with_signal {
             let script = ["-c", "kill -TERM \"$0\"", &self.0.id().to_string()];

@@ -35,11 +35,11 @@ const SCRIPT: &str = r#"{"turns": [
 const MARK: &str =
     r#"read n < current; echo "$1 $n" >> markers; sync markers; echo "$1 marked $n""#;
 
-/// Counts over all rounds.
+/// The totals of all rounds.
 #[derive(Debug, Default)]
 struct Tally {
     markers: usize,
-    /// Awaited markers; the number of others depends on the speed of the machine.
+    /// The markers that were awaited; the number of the others depends on the speed of the machine.
     awaited: usize,
     partial_answers: usize,
     unsent_texts: usize,
@@ -95,7 +95,7 @@ fn repeated_kills_lose_nothing_acknowledged() {
 /// Asserts that the draft is restored in the editor, and clears it.
 fn come_back(program: &mut Program, left: Option<String>, tally: &mut Tally) {
     if let Some(text) = left {
-        // The text may also be that of an earlier prompt.
+        // The restored text may also be that of an earlier prompt.
         program.shows("restored the draft");
         program.shows(&text);
         tally.unsent_texts += 1;
@@ -113,7 +113,8 @@ fn play(program: &mut Program, round: usize, random: &mut Random, tally: &mut Ta
         tally.undone += 1;
     } else {
         program.write(&format!("prompt {round}.\r"));
-        // On a slow machine half of the kills come before the first marker; the others wait for one.
+        // Half of the kills wait for a marker; on a slow machine the others come before the first
+        // one.
         let awaited = random.below(4);
         if let Some(which) = ["first", "second"].get(usize::try_from(awaited).unwrap()) {
             program.shows(&format!("{which} marked {round}"));

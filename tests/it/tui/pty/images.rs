@@ -100,7 +100,7 @@ fn answer_shows_local_images_and_loads_no_url() {
     program.writes("\x1b_Ga=T,U=1,q=2,f=100,i=", 1);
     program.shows("▣ gone: the file does not exist");
     program.shows("▣ out: it is outside the working directory");
-    // The same after the session is reopened.
+    // The reopened session shows the same image and the same errors.
     program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
@@ -131,7 +131,7 @@ fn kitty_protocol_without_placeholders_uses_half_blocks() {
     assert!(!program.written().contains("\x1b_G"));
 }
 
-/// Inside tmux with Sixel support and these properties of the outer terminal.
+/// The program inside tmux with Sixel support and these properties of the outer terminal.
 fn in_tmux(said: &str) -> Setup {
     Program::new()
         .terminal("tmux-256color", &[])

@@ -190,7 +190,7 @@ fn images_and_long_pastes_of_a_draft_are_restored_after_a_kill() {
     program.shows("Ask,");
     program.write(&format!("look \x1b[200~{}\x1b[201~", picture.display()));
     program.shows("[seen.png");
-    // Above 1 MiB.
+    // The paste is larger than 1 MiB.
     let paste = "a line of thirty-two characters\n".repeat(40_000);
     program.write(&format!("\x1b[200~{paste}\x1b[201~"));
     program.shows("[paste #1 +40000 lines]");

@@ -48,7 +48,7 @@ fn background_tab_continues() {
     program.shows("❯ a draft");
     program.hides("1 done");
     program.shows("1/2");
-    // Opened by number; the title shows its name.
+    // A tab is opened by its number; the title shows the name of its session.
     program.write("\x1b2");
     program.shows("Just an answer.");
     program.shows("2/2");
@@ -95,7 +95,7 @@ fn new_session_opens_a_tab_during_a_run() {
     program.shows("esc to interrupt");
     program.write("/new\r");
     program.shows("tab 2/2, 1 running");
-    // Returns to the stored session, and to the open one.
+    // The list returns to the stored session, and to the open one.
     program.write("\x1bs");
     program.shows("◂ tab 1");
     program.write("hello\r");

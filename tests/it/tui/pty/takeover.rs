@@ -34,7 +34,7 @@ fn continues(program: &mut Program) {
     program.shows("esc to interrupt");
 }
 
-/// Asserts that the answer, the queued prompt and the draft are here.
+/// Asserts that the screen shows the answer, the queued prompt and the draft.
 fn has_everything(program: &mut Program) {
     for text in ["The first half", "the queued prompt", "the draft"] {
         program.shows(text);
@@ -53,7 +53,8 @@ fn session_is_taken_over_with_its_run_queue_and_draft() {
     first.is_restored();
     has_everything(&mut second);
     continues(&mut second);
-    // It is the session itself: nothing is copied, and the next osier meets the second one.
+    // The same session is continued, not a copy, and the next osier takes it over from the second
+    // one.
     let home = second.work().parent().unwrap().join("home");
     assert_eq!(sessions(&home).len(), 1);
     let mut third = second.again(TAKE_OVER);

@@ -135,7 +135,7 @@ fn late_or_split_terminal_replies_are_not_typed() {
         program.shows("Ask, or type / for commands");
         program
     };
-    // Three seconds later, with keys between them.
+    // The replies come three seconds later, with keys between them.
     let mut program = start();
     program.write("a");
     program.shows("❯ a");
@@ -145,7 +145,7 @@ fn late_or_split_terminal_replies_are_not_typed() {
         program.write("b");
     }
     program.shows(&format!("❯ a{}", "b".repeat(REPLIES.len())));
-    // One part at a time; the program reads each separately.
+    // The replies come in parts, each of which the program reads separately.
     let mut program = start();
     for reply in REPLIES {
         for piece in reply.as_bytes().chunks(3) {
@@ -155,7 +155,7 @@ fn late_or_split_terminal_replies_are_not_typed() {
         program.write("c");
     }
     program.shows(&format!("❯ {}", "c".repeat(REPLIES.len())));
-    // Never: typed text is shown anyway, and so are late replies handled.
+    // Without replies, typed text is shown as well, and late replies are still handled.
     let mut program = start();
     program.write("never");
     program.shows("❯ never");
@@ -186,7 +186,8 @@ fn text_of_all_scripts_and_the_cursor_are_aligned() {
         program.write(prompt);
         program.shows("❯");
         program.hides("Ask,");
-        // Typed text follows it, and the cursor follows that text, because input methods use its position.
+        // The typed text follows the prompt, and the cursor follows the typed text, because input
+        // methods use its position.
         program.write("|");
         program.shows("|");
         let (row, column) = program.cursor();
@@ -215,7 +216,7 @@ fn right_to_left_text_is_shown_in_visual_order() {
     program.shows("Ask,");
     program.write("שלום");
     program.shows("❯  םולש");
-    // The end of the text, where the next letter appears.
+    // The cursor is at the end of the text, where the next letter appears.
     assert_eq!(program.cursor().1, 2);
     program.write("\x1b[H");
     program.shows("❯ םולש");
@@ -224,7 +225,7 @@ fn right_to_left_text_is_shown_in_visual_order() {
     program.shows("▌ םולש");
 }
 
-/// The order of the words of a command is its meaning. The call above the question has it, too.
+/// The order of the words of a command matters, in the question and in the call above it.
 #[test]
 fn a_question_shows_a_command_in_logical_order() {
     const COMMAND: &str = "rm -f אב ; cp גד הו";

@@ -20,16 +20,16 @@ fn tools_work_on_a_terminal() {
     program.shows("Ask, or type / for commands");
     program.write("go\r");
     program.shows("enter select");
-    // Keys that come right after a question has opened by itself do not answer it, except after this one.
+    // Keys do not answer a question right after it has opened by itself, except after this key.
     program.write("\x1ba2");
     program.shows("All tools work.");
     program.hides("esc to interrupt");
     let screen = program.screen().replace(&server.url(), "SERVER");
-    // Without the footer, which has a temporary directory.
+    // The footer contains a temporary directory, so it is left out.
     let (conversation, _) = screen.trim_end().rsplit_once('\n').unwrap();
-    // How long the turn took, and on a slow machine a call.
+    // The duration of the turn, and on a slow machine that of a call.
     let took = regex::Regex::new(r"(?m) · (\d+ms|\d+\.\ds)( · 11 tools)?$").unwrap();
-    // The server of MCP can be ready before the prompt, or during the turn.
+    // The MCP server can be ready before the prompt, or during the turn.
     let ready = regex::Regex::new(r"(?m)^· 6 tools of MCP servers .*\n\n").unwrap();
     let conversation = took.replace_all(conversation, "");
     let conversation = ready.replace(&conversation, "");

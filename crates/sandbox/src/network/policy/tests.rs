@@ -179,7 +179,7 @@ async fn denied_hosts_are_not_reached() {
             assert_eq!(found, expected, "{host}");
         }
     }
-    // Without names, addresses are what they are.
+    // Without names in the rules, no address can be that of a denied name.
     let networks = restricted(None, &["10.0.0.0/8"], names);
     for (host, expected) in [
         ("93.184.216.34", true),

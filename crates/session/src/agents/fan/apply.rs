@@ -1,5 +1,5 @@
-//! Plans to take the files of a lane over into the working directory. If files have changed there meanwhile, there is no
-//! plan, and the conflicting files are returned.
+//! Plans how the files of a lane replace those of the working directory. If files have changed
+//! there meanwhile, there is no plan, and the conflicting files are returned.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -126,7 +126,8 @@ pub(crate) fn plan(
     let differ = |path: &PathBuf| !same(&cwd.join(path), &copy.cwd().join(path));
     let files: Vec<PathBuf> = changed.filter(differ).collect();
     let (plan, unrecorded) = store.plan_to_adopt(copy.cwd(), &files, applying.record)?;
-    // After the plan was made: it is not carried out for files that change from now on.
+    // Compared after the plan was made, because the plan is not carried out for files that change
+    // from now on.
     let touched =
         |path: &&PathBuf| FileStamp::at(&cwd.join(path)).ok() != applying.before.get(path);
     let conflicts: Vec<PathBuf> = files.iter().filter(touched).cloned().collect();

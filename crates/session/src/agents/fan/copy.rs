@@ -25,7 +25,8 @@ const LIST: usize = 64 << 20;
 const FILES: usize = 50_000;
 const FILE_BYTES: u64 = 256 << 20;
 
-/// The folder of a copy. Dropping it deletes it and what git has registered of it, even if git did not complete that.
+/// The folder of a copy. Dropping it deletes the folder and its registration in git, also an
+/// incomplete one.
 #[derive(Debug)]
 struct Folder(TemporaryFolder);
 
@@ -50,7 +51,7 @@ pub(crate) struct Copy {
     cwd: PathBuf,
     /// The repository of a worktree.
     repository: Option<Git>,
-    /// The file stamps when it was made.
+    /// The file stamps when the copy was made.
     pub stamps: Stamps,
 }
 
@@ -114,7 +115,7 @@ impl Copy {
     pub(crate) async fn remove(self) {
         if let Some(repository) = &self.repository {
             let target = lane_worktree::path(self.folder.0.path());
-            let arguments = words("worktree remove --force", &[target.as_os_str()]);
+            let arguments = git_arguments("worktree remove --force", &[target.as_os_str()]);
             let _ = run(repository, arguments, None).await;
         }
         drop(self.folder);
@@ -136,7 +137,7 @@ async fn run(git: &Git, arguments: Vec<OsString>, input: Option<&[u8]>) -> Resul
 }
 
 /// Arguments of git; `last` can contain spaces.
-fn words(words: &str, rest: &[&OsStr]) -> Vec<OsString> {
+fn git_arguments(words: &str, rest: &[&OsStr]) -> Vec<OsString> {
     let words = words.split(' ').map(OsString::from);
     words.chain(rest.iter().map(OsString::from)).collect()
 }
@@ -162,7 +163,7 @@ async fn repository(cwd: &Path) -> Result<Option<Repository>, CopyError> {
             return Err(CopyError::Git { message });
         }
     };
-    let ask = words(
+    let ask = git_arguments(
         "rev-parse --show-prefix --git-common-dir HEAD^{commit}",
         &[],
     );
@@ -172,7 +173,7 @@ async fn repository(cwd: &Path) -> Result<Option<Repository>, CopyError> {
     let mut lines = output.split(|byte| *byte == b'\n').map(OsStr::from_bytes);
     let mut next = || PathBuf::from(lines.next().unwrap_or_default());
     let (prefix, common) = (next(), next());
-    // Git names it from the working directory.
+    // Git prints a path relative to the working directory.
     let common = fs::canonicalize(cwd).unwrap_or_default().join(common);
     Ok(Some(Repository {
         git,
@@ -181,7 +182,8 @@ async fn repository(cwd: &Path) -> Result<Option<Repository>, CopyError> {
     }))
 }
 
-/// A worktree next to its repository that stays once it is kept. Dropping it before, or a kill, removes it as a copy.
+/// A worktree next to its repository that stays after `keep`. Dropping it before, or a kill,
+/// removes it like a copy.
 #[derive(Debug)]
 pub(crate) struct LastingWorktree {
     folder: Folder,
@@ -228,7 +230,8 @@ impl LastingWorktree {
     /// The worktree stays, on the new branch `osier/NAME`.
     ///
     /// # Errors
-    /// The temporary folder cannot be changed, or git failed: then it stays without a branch.
+    /// The temporary folder cannot be changed, or git failed: then the worktree stays without a
+    /// branch.
     pub(crate) async fn keep(self) -> Result<(), CopyError> {
         let kept = lane_worktree::keep_outside(self.folder.0.path());
         kept.map_err(|source| CopyError::Io {
@@ -238,8 +241,8 @@ impl LastingWorktree {
         let branch = format!("osier/{}", self.name);
         let head = format!("refs/heads/{branch}");
         for arguments in [
-            words("branch --no-track", &[OsStr::new(&branch)]),
-            words("symbolic-ref HEAD", &[OsStr::new(&head)]),
+            git_arguments("branch --no-track", &[OsStr::new(&branch)]),
+            git_arguments("symbolic-ref HEAD", &[OsStr::new(&head)]),
         ] {
             let done = run(&self.git, arguments, None).await;
             done.map_err(|message| CopyError::Git { message })?;
@@ -253,9 +256,9 @@ impl LastingWorktree {
 async fn worktree(git: &Git, target: &Path) -> Result<Git, CopyError> {
     let failed = |message| CopyError::Git { message };
     let place = [target.as_os_str(), OsStr::new("HEAD")];
-    let add = words("worktree add --no-checkout --quiet --detach", &place);
+    let add = git_arguments("worktree add --no-checkout --quiet --detach", &place);
     run(git, add, None).await.map_err(failed)?;
-    let list = words(
+    let list = git_arguments(
         "ls-files -z -t --full-name --cached --others --exclude-standard :/",
         &[],
     );
@@ -265,15 +268,15 @@ async fn worktree(git: &Git, target: &Path) -> Result<Git, CopyError> {
     let sparse = copied.unwrap_or(Err(CopyError::TooMany))?;
     let lane = Git::open(target).await;
     let lane = lane.map_err(|error| failed(error.to_string()))?;
-    let read = words("read-tree HEAD", &[]);
+    let read = git_arguments("read-tree HEAD", &[]);
     run(&lane, read, None).await.map_err(failed)?;
     if !sparse.is_empty() {
-        let skip = words("update-index -z --skip-worktree --stdin", &[]);
+        let skip = git_arguments("update-index -z --skip-worktree --stdin", &[]);
         // A path that only the index of the original has is unknown here.
         let _ = run(&lane, skip, Some(&sparse)).await;
     }
     // Fails if files differ from the commit.
-    let _ = run(&lane, words("update-index -q --refresh", &[]), None).await;
+    let _ = run(&lane, git_arguments("update-index -q --refresh", &[]), None).await;
     Ok(lane)
 }
 

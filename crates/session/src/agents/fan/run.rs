@@ -256,7 +256,7 @@ impl Fan {
         });
     }
 
-    /// Reports the end.
+    /// Reports the end of the fan.
     fn ended(&self, fan: Result<EndedFan, String>) {
         match fan {
             Ok(fan) => {

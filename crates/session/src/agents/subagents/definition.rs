@@ -25,7 +25,8 @@ pub(crate) struct Definition {
     pub description: String,
     /// Names of its tools; the tools of every subagent if not set.
     pub tools: Option<Vec<String>>,
-    /// Rules for what it may not do with these tools: names of Claude Code's tools that are a part of one.
+    /// Rules that deny parts of these tools: names of Claude Code's tools that are only a part of a
+    /// tool of osier.
     pub denied: Vec<String>,
     /// `PROVIDER/ID` or part of a name; the model of the caller if not set.
     pub model: Option<String>,
@@ -33,8 +34,9 @@ pub(crate) struct Definition {
     pub path: PathBuf,
 }
 
-/// All definitions, by name. One of `given` overrides those of files, one of the project overrides one of the user, and one
-/// of osier the user's of `claude`, the folder of Claude Code.
+/// All definitions, by name. Definitions in `given` override those of files, those of the project
+/// override those of the user, and the user's definitions for osier override those in `claude`, the
+/// folder of Claude Code.
 pub(crate) fn load(
     config: &Path,
     claude: Option<&Path>,
@@ -197,7 +199,8 @@ fn tools(path: &Path, document: &Document<'_>, problems: &mut Vec<Problem>) -> O
         report("tools", unknown, "the agent works without it");
         own
     } else {
-        // A tool that is another form of tools comes with those tools; in a list of its own it would be an additional tool.
+        // A tool that is another form of tools comes with those tools; listed on its own, it would
+        // be an additional tool.
         let tools = BUILT_IN.iter().filter(|tool| tool.replaces.is_empty());
         tools.map(|tool| tool.name).collect()
     };
@@ -401,7 +404,7 @@ mod tests {
                 Vec::new()
             };
             assert_eq!(own, expected, "{row:?}");
-            // A language server or a large project can bring it, which subagents do not have.
+            // A language server or a large project can add this tool, but subagents do not have it.
             let is_absent = known.is_none() && row.ours != SUBAGENT;
             assert_eq!(unknown.is_empty(), !is_absent, "{row:?}");
         }

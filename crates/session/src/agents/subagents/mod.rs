@@ -33,7 +33,7 @@ use osier_tools::{SUBAGENT, ToolEffect};
 /// Subagents of one session that run in parallel; more wait.
 const PARALLEL: usize = 4;
 
-/// Claude Code's kind of an agent for any task, and all that it has without definitions.
+/// Claude Code's kinds of agents that need no definition; the first one is for any task.
 const GENERAL: &str = "general-purpose";
 const CLAUDE_KINDS: [&str; 3] = [GENERAL, "Explore", "Plan"];
 
@@ -91,7 +91,8 @@ impl Subagents {
         known.thinking = thinking;
     }
 
-    /// Limits subagents to the tools `names`, those of the session; all without. Whether the session has subagents.
+    /// Limits subagents to the tools `names`, those of the session; without `names`, they have all
+    /// tools. Returns whether the session has subagents.
     fn limit(&self, names: Option<&[String]>) -> bool {
         self.offer.lock().limit = names.map(<[String]>::to_vec);
         names.is_none_or(|names| names.iter().any(|name| name == SUBAGENT))

@@ -63,7 +63,8 @@ impl Environment {
     }
 }
 
-/// Whether the conversation says it already. A conversation of which only the end is loaded has begun long ago.
+/// Whether the conversation has the reminder already. A conversation of which only the end is
+/// loaded counts as one that has it.
 fn is_told(messages: &[Arc<AgentMessage>]) -> bool {
     let has_summary = messages
         .iter()

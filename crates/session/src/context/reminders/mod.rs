@@ -19,7 +19,7 @@ pub(crate) use self::message::message;
 #[derive(Debug)]
 pub(crate) struct Reminders {
     workspace: Arc<Workspace>,
-    /// Not set if the user does not want the model to be told.
+    /// Not set if the user has turned the description of the environment off.
     environment: Option<Environment>,
 }
 

@@ -23,7 +23,7 @@ const FILES: usize = 50;
 /// Additions, and bytes of one.
 const ADDITIONS: usize = 10;
 const ADDITION: usize = 300;
-/// Output tokens, of a model that always thinks too.
+/// Output tokens, enough for a model that always thinks, too.
 const TOKENS: u64 = 2_000;
 const TIMEOUT: Duration = Duration::from_mins(1);
 

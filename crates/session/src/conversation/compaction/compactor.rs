@@ -1,7 +1,7 @@
 //! The interceptor that keeps a conversation within the context window of its model, and `/compact`.
 //!
-//! It runs in the agent's task: there is at most one compaction, and an interrupt of the agent stops it. The
-//! conversation changes only after the summary is stored.
+//! The compactor runs in the agent's task: there is at most one compaction, and an interrupt of the
+//! agent stops it. The conversation changes only after the summary is stored.
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -87,7 +87,8 @@ pub(crate) struct Draft {
     pub goes: usize,
     pub stays: usize,
     first_kept: String,
-    /// The context window that the conversation was read for, and that for which the summary is stored: 0 for every one.
+    /// The context window that the conversation was read for, and the one that the summary is
+    /// stored for: 0 for every window.
     window: u64,
     made_for: u64,
     details: Value,
@@ -140,7 +141,7 @@ impl Compactor {
 
     /// Requests a summary. Nothing is stored.
     ///
-    /// # Errors
+    /// How the request ended without a summary.
     /// How it ended without one.
     pub(crate) async fn draft(
         &self,

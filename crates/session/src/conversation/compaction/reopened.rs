@@ -43,7 +43,7 @@ pub(super) async fn message(
     }))
 }
 
-/// Whether a message is such a one.
+/// Whether a message shows reopened files.
 pub(super) fn is_one(message: &AgentMessage) -> bool {
     matches!(message, AgentMessage::Custom(custom) if custom.kind == KIND)
 }

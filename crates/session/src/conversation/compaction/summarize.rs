@@ -97,7 +97,7 @@ pub(crate) async fn summarize_branch(
 }
 
 /// One request: the conversation, the summary before it, and the instructions.
-fn words(part: &str, previous: Option<&str>, task: &Task<'_>) -> String {
+fn request_text(part: &str, previous: Option<&str>, task: &Task<'_>) -> String {
     let before = previous.map_or_else(String::new, |previous| {
         format!("<previous-summary>\n{previous}\n</previous-summary>\n\n")
     });
@@ -162,7 +162,7 @@ impl<'a> Writing<'a> {
             return Err(SummaryError::Nothing);
         }
         for part in parts {
-            let ask = words(&part, previous.as_deref(), &task);
+            let ask = request_text(&part, previous.as_deref(), &task);
             let answer = self.write(ask).await?;
             summary.usage += answer.usage;
             answer.text().trim().clone_into(&mut summary.text);

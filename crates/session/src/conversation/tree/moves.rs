@@ -127,7 +127,7 @@ impl Move {
                 self.emitter.post(Event::Tree(event));
             }
             Err(MoveError::Other(text)) => {
-                // A step that is not possible is no fault.
+                // A step that is not possible is no error.
                 let severity = match self.target {
                     Target::Position(step) if text == step.refusal() => Severity::Info,
                     _ => Severity::Warning,

@@ -36,14 +36,15 @@ pub(crate) async fn finish_interrupted(
         text.push_str(&error);
     }
     emitter.post_notice(Severity::Warning, text);
-    // Otherwise the next session offers to undo it.
+    // A change that is not finished here is reported again by the next session, which can record
+    // it.
     if is_recorded || found.is_complete() || found.undone {
         found.finish();
     }
 }
 
-/// Records the files in the open session and in the one that asked for the change. Whether they can be undone in the
-/// open one.
+/// Records the files in the open session and in the session that requested the change. Returns
+/// whether the open session can undo the change.
 async fn record(
     store: &CheckpointStore,
     files: Option<&SessionFiles>,
@@ -62,7 +63,7 @@ async fn record(
     let own = files.and_then(|files| files.session.path());
     let owner = found.session.as_ref().map(PathBuf::from);
     let owner = owner.filter(|owner| Some(owner.as_path()) != own);
-    // Not if it is open elsewhere, or deleted.
+    // The requesting session may be open elsewhere, or deleted.
     let owner = osier_base::task::spawn_blocking(move || {
         owner.and_then(|path| SessionStore::open(&path).ok())
     });
@@ -78,7 +79,7 @@ async fn record(
     files.append(None, &checkpoint).await?;
     files.checkpointer.moved(state);
     if owner.is_none() {
-        // Nobody else names the state.
+        // No other session refers to the state, so this entry must reach the disk.
         let flushed = files.session.flush().await;
         flushed.map_err(|error| error.to_string())?;
     }

@@ -148,7 +148,7 @@ impl SessionFiles {
             }
             CheckpointOp::RestoreFiles { at, by_hand } => {
                 let planning = self.clone();
-                // The conversation is or went where these files belong.
+                // The conversation is already where these files belong, or was before an undo.
                 let position = self.session.index().position();
                 let is_expected = match &at {
                     FilesAt::Here | FilesAt::Undone { .. } => true,
@@ -168,7 +168,8 @@ impl SessionFiles {
             }
             CheckpointOp::CountChangedLines { request, range } => {
                 let looking = self.clone();
-                // Clients ask often. What is wrong with the files is reported when they are recorded.
+                // Clients ask often, so errors are not published here: problems with files are
+                // reported when the files are recorded.
                 let counted = background(move || looking.changed_lines(&range)).await;
                 emitter.publish(changed_lines(request, counted.ok().flatten()));
             }
@@ -200,7 +201,8 @@ impl SessionFiles {
         }
     }
 
-    /// Carries out `plan`, records it in the session and publishes it. The model learns it unless it `is_expected`.
+    /// Carries out `plan`, records it in the session and publishes it. The model is notified unless
+    /// the change `is_expected`.
     async fn restore(
         &self,
         emitter: &Emitter,
@@ -374,7 +376,7 @@ impl SessionFiles {
         let mut changed = BTreeSet::new();
         for pair in turns.windows(2) {
             let ((_, before), (_, after)) = (&pair[0], &pair[1]);
-            // Before a prompt, other programs have changed files.
+            // Changes up to a state before a prompt are those of other programs.
             if after.moment != Moment::Before {
                 changed.extend(self.files.paths_between(before.state, after.state)?);
             }
@@ -457,8 +459,9 @@ impl SessionFiles {
         }
     }
 
-    /// The states around what the turns after the entry `above` on the branch of the entry `to` changed themselves. What
-    /// other programs or other branches changed in between belongs to none of them.
+    /// The states before and after the changes that the turns after the entry `above` made
+    /// themselves, on the branch of the entry `to`. Changes of other programs or other branches in
+    /// between belong to none of these turns.
     fn own_changes(&self, above: Option<&str>, to: &str) -> Vec<(StateId, StateId)> {
         let turns = self.session.index().checkpoints_between(above, to);
         let mut spans: Vec<(StateId, StateId)> = Vec::new();
@@ -472,7 +475,8 @@ impl SessionFiles {
         spans
     }
 
-    /// The states around what a part of the session changed; `None` when that is not recorded.
+    /// The states before and after each change of a part of the session; `None` when they are not
+    /// recorded.
     fn spans(&self, range: &DiffRange) -> Result<Option<Vec<(StateId, StateId)>>, CheckpointError> {
         let DiffRange::Turn { entry_id } = range else {
             let states = self.states(range)?;
@@ -496,7 +500,7 @@ impl SessionFiles {
         let Some(spans) = self.spans(range)? else {
             return Ok(None);
         };
-        // Asked again and again: the counts of most files stay.
+        // Clients ask often, and the counts of most files stay.
         let mut counts = self.line_counts.lock();
         let mut once = LineCounts::default();
         let (mut changed, mut more) = (Vec::<ChangedLines>::new(), 0);

@@ -27,7 +27,7 @@ impl Pruning {
         self.0 = Some(AbortOnDropHandle::new(task));
     }
 
-    /// The agent works.
+    /// The agent works: cancels the next pruning.
     pub(crate) fn stop(&mut self) {
         self.0 = None;
     }

@@ -52,7 +52,7 @@ impl SessionFiles {
             }
         }
         if report && let Some(text) = message(&hunks, &left) {
-            // The rest quotes files.
+            // Only the comments are text of the user: the rest quotes files.
             let comments: Vec<&str> = hunks.iter().map(|hunk| hunk.comment.as_str()).collect();
             emitter.passed_to_agent();
             agent.send(Op::Prompt {

@@ -132,7 +132,7 @@ mod tests {
         ]);
         let all = [("/touched", moved), ("/other", broken)];
         assert_eq!(new(&mut known, &all), ["/touched:6 b", "/other:1 broke"]);
-        // Solved, and there again.
+        // A diagnostic that was solved and appears again is reported again.
         assert_eq!(new(&mut known, &[]), [""; 0]);
         assert_eq!(
             new(&mut known, &[("/touched", touched)]),

@@ -12,7 +12,8 @@ use osier_sandbox::Confinement;
 /// The compiler that language servers for TypeScript and its relatives run from the project.
 const COMPILER: &str = "node_modules/typescript/lib/tsserver.js";
 
-/// The sandbox for servers and formatters, and what guards the programs.
+/// The sandbox for servers and formatters, and the guard that decides whether their programs may
+/// start.
 #[derive(Debug, Clone)]
 pub(crate) struct Confined {
     pub sandbox: Arc<Confinement>,

@@ -110,7 +110,8 @@ fn servers(settings: &Settings) -> Vec<Arc<ServerConfig>> {
 }
 
 impl CodeIntelligence {
-    /// Of a session whose programs run as `confined` says. `trusted` says whether programs may run in the project.
+    /// The language servers of a session whose programs run as `confined` says. `trusted` says
+    /// whether programs may run in the project.
     pub(crate) fn of_session(
         setup: &SessionSetup,
         confined: Confined,
@@ -402,7 +403,7 @@ impl CodeIntelligence {
         futures_util::future::join_all(reports).await;
     }
 
-    /// The diagnostics that the model does not know. From now on it does.
+    /// The diagnostics that the model does not know yet. They count as known from now on.
     fn news(&self) -> Findings {
         let mut findings = Findings::default();
         let mut state = self.0.state.lock();

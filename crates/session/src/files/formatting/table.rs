@@ -22,7 +22,7 @@ pub(super) struct Formatter {
     sections: &'static [(&'static str, &'static str)],
     /// The arguments; `{file}` is the path, `{folder}` its folder, `{edition}` the edition of the Rust package.
     arguments: &'static [&'static str],
-    /// The beginnings of the names of files that choose code which it runs.
+    /// The beginnings of names of files that select code for the formatter to run.
     tools: &'static [&'static str],
 }
 

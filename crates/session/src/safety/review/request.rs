@@ -53,9 +53,9 @@ Call the tool `verdict` once. The reason is one short sentence for the user.";
 pub(super) struct Input {
     /// The id of the model.
     model: String,
-    /// JSON.
+    /// The session, as JSON.
     session: String,
-    /// JSON.
+    /// The call, as JSON.
     call: String,
 }
 

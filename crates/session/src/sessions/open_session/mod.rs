@@ -66,7 +66,7 @@ pub(crate) struct OpenSession {
     pub code: CodeIntelligence,
     pub transcript: Transcript,
     pub tree: TreeState,
-    /// The choices of the branch before one was selected in it.
+    /// The choices at the start of the branch, before any of its entries changed them.
     pub first: BranchChoices,
     origin: Origin,
     /// The entries for choices that the file does not have.
@@ -555,7 +555,7 @@ fn adopt(
     let settled = setup.settings.thinking;
     let settled = settled.unwrap_or_else(|| models.chosen().default_thinking());
     let known = BranchChoices {
-        // An answer says which model it is of. A model that cannot be called stays the one of the branch.
+        // An answer names its model. A model that cannot be called stays the model of the branch.
         model: match &state.model {
             Some(model) if is_named => Some(model.clone()),
             _ => choices.model.clone(),

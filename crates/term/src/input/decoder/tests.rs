@@ -332,7 +332,7 @@ fn several_lines_at_once_are_a_paste() {
                 InputEvent::Key(KeyPress::plain(KeyCode::Up)),
             ],
         ),
-        // A line, and two short answers that a slow line delivered together.
+        // A line, and two short answers that a slow connection delivered together.
         (&["ok\r"], vec![char('o'), char('k'), enter()]),
         (&["y\rn"], vec![char('y'), enter(), char('n')]),
         (&["\r\r\r"], vec![enter(), enter(), enter()]),

@@ -181,7 +181,7 @@ impl DiffPainter<'_> {
             sign: '-',
             spans: with_syntax(
                 match added.get(index).filter(|_| paired) {
-                    Some(new) => words(text, new, ChangeTag::Delete),
+                    Some(new) => highlighted_side(text, new, ChangeTag::Delete),
                     None => vec![Span::new(&*clean(text), Token::DiffRemoved)],
                 },
                 Token::DiffRemoved,
@@ -194,7 +194,7 @@ impl DiffPainter<'_> {
             sign: '+',
             spans: with_syntax(
                 match removed.get(index).filter(|_| paired) {
-                    Some(old) => words(old, text, ChangeTag::Insert),
+                    Some(old) => highlighted_side(old, text, ChangeTag::Insert),
                     None => vec![Span::new(&*clean(text), Token::DiffAdded)],
                 },
                 Token::DiffAdded,
@@ -286,7 +286,7 @@ fn half_row(side: Option<&Row>, width: usize) -> Row {
 }
 
 /// One side of a changed line, with the words that only it has highlighted.
-fn words(old: &str, new: &str, side: ChangeTag) -> Vec<Span> {
+fn highlighted_side(old: &str, new: &str, side: ChangeTag) -> Vec<Span> {
     let (own, token, word) = match side {
         ChangeTag::Delete => (old, Token::DiffRemoved, Token::DiffRemovedWord),
         _ => (new, Token::DiffAdded, Token::DiffAddedWord),

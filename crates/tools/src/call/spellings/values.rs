@@ -23,7 +23,7 @@ pub(crate) fn read(arguments: &mut Arguments) -> Vec<String> {
         arguments.insert("end_line".to_owned(), last.into());
     }
     let number = |arguments: &Arguments, name: &str| arguments.get(name).and_then(whole);
-    // Some count from 0, and -1 is the end.
+    // Some programs count lines from 0, and -1 is the last line.
     if number(arguments, "offset") == Some(0) {
         arguments.insert("offset".to_owned(), 1.into());
     }
@@ -44,7 +44,7 @@ pub(crate) fn read(arguments: &mut Arguments) -> Vec<String> {
     Vec::new()
 }
 
-/// A command that is a list of words, its directory, and a timeout in milliseconds.
+/// Converts a command that is a list of words, its directory, and a timeout in milliseconds.
 pub(crate) fn bash(arguments: &mut Arguments, cwd: &Path) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(Value::Array(words)) = arguments.get("command")
@@ -73,7 +73,7 @@ pub(crate) fn bash(arguments: &mut Arguments, cwd: &Path) -> Vec<String> {
     notes
 }
 
-/// Lines of context before and after a match.
+/// Converts the numbers of context lines before and after a match.
 pub(crate) fn grep(arguments: &mut Arguments) -> Vec<String> {
     if !arguments.contains_key("context") {
         let lines = |name| arguments.get(name).and_then(whole);
@@ -92,7 +92,7 @@ pub(crate) fn grep(arguments: &mut Arguments) -> Vec<String> {
     Vec::new()
 }
 
-/// One question that is not in a list, and options that are only a text.
+/// Converts one question that is not in a list, and options that are only a text.
 pub(crate) fn ask_user(arguments: &mut Arguments) -> Vec<String> {
     if !arguments.contains_key("questions") && arguments.contains_key("question") {
         let question = Value::Object(std::mem::take(arguments));

@@ -1,4 +1,5 @@
-//! Edits whose old text has a wrong word in a comment, while everything else of it is at one place only.
+//! Edits whose old text has a wrong word in a comment, while everything else in it matches at
+//! exactly one place.
 
 use super::search::{Found, Search};
 use super::types::Edit;
@@ -6,7 +7,7 @@ use super::types::Edit;
 /// The note for the model.
 const NOTE: &str = "a comment differs from the file; everything else fits at one place only";
 
-/// How comments begin.
+/// The marks at the start of comments.
 const MARKS: [&str; 7] = ["//", "#", "--", "/*", "*", ";", "<!--"];
 
 /// Lines of code that have to fit besides the comment.
@@ -49,7 +50,8 @@ pub(super) fn find(original: &str, edit: &Edit) -> Option<Found> {
     })
 }
 
-/// The index of the only line that differs, and what the file has there, if both are the same comment.
+/// The index of the only line that differs, and this line in the file, if both are versions of the
+/// same comment.
 fn differing<'f>(old: &[&str], place: &[&'f str]) -> Option<(usize, &'f str)> {
     let mut differing = (0..old.len()).filter(|index| old[*index] != place[*index]);
     let (index, None) = (differing.next()?, differing.next()) else {

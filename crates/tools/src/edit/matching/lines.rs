@@ -54,7 +54,7 @@ pub(super) struct Lines<'a> {
 
 struct Line<'a> {
     start: usize,
-    /// After the line ending.
+    /// The offset after the line ending.
     end: usize,
     text: &'a str,
 }

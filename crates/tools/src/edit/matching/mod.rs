@@ -1,9 +1,11 @@
 //! Finds where edits apply, and computes the new text.
 //!
-//! Edits are matched against the original, so their order does not matter (`together`); only when that fails are they
-//! applied one after another (`sequence`). `search` finds the places of one edit, and last a text with a gap is matched in
-//! parts (`segments`), or a comment of it may have a wrong word (`comments`). Only lines that differ between the old and the new text are rewritten (`splice`): all other bytes of
-//! the file stay, and new lines use the line ending of the surrounding lines.
+//! Edits are matched against the original, so their order does not matter (`together`); only when
+//! that fails are they applied one after another (`sequence`). `search` finds the places of one
+//! edit. If it finds none, a text with a gap is matched in parts (`segments`), and a text with a
+//! wrong word in a comment without this word (`comments`). Only lines that differ between the old
+//! and the new text are rewritten (`splice`): all other bytes of the file stay, and new lines use
+//! the line ending of the surrounding lines.
 
 mod comments;
 mod edges;

@@ -220,7 +220,7 @@ fn decode_unicode(text: &str) -> String {
     while let Some((before, after)) = rest.split_once('\\') {
         plain.push_str(before);
         let found = escaped(after).filter(|(_, length)| *length > 1);
-        // An escaped backslash does not begin one.
+        // An escaped backslash does not begin an escape.
         let literal = usize::from(after.starts_with('\\'));
         if let Some((char, length)) = found {
             plain.push(char);

@@ -60,7 +60,7 @@ fn here_document(document: &str) -> Option<String> {
             line
         };
         if line == end {
-            // Another command follows.
+            // With another command after the document, the command does more than apply a patch.
             return lines.all(|line| line.trim().is_empty()).then_some(text);
         }
         text.push_str(line);

@@ -23,7 +23,7 @@ const DRIFTED: &str =
     "some unchanged lines differ from the file; the changed lines fit at one place only";
 const IN_SEQUENCE: &str = "the hunks were applied one after another";
 
-/// Nothing says where the lines of this hunk, from 0, belong.
+/// No header says where the lines of this hunk belong; hunks are counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NoPlace(pub(super) usize);
 
@@ -61,8 +61,8 @@ impl Edits {
         Ok(edits)
     }
 
-    /// The edits, if another program changed the file and each of them must be exact in `now`: every line of a hunk that
-    /// does not begin a line there is part of another one.
+    /// Whether the lines of each hunk are complete lines of `now`, the text of a file that another
+    /// program changed. An exact match could otherwise be a part of longer lines.
     pub(super) fn are_aligned(&self, now: &str) -> bool {
         let now = now.replace("\r\n", "\n");
         let is_aligned = |edit: &Edit| occurrences(&now, &edit.old) > 0;

@@ -92,7 +92,7 @@ struct Arguments {
     input: String,
 }
 
-/// A patch that is written as a command.
+/// Converts a patch that is written as a command.
 fn adapt(_: &Workspace, arguments: &mut Map<String, Value>) -> Vec<String> {
     if let Some(Value::String(input)) = arguments.get_mut(INPUT)
         && let Some(patch) = patch_of_command(input)

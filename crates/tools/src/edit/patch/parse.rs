@@ -5,7 +5,7 @@ use thiserror::Error;
 
 /// Bytes of a patch. A model writes far less; the limit bounds the work.
 const MAX_BYTES: usize = 1024 * 1024;
-/// Files of a patch, each of which is checked and asked for.
+/// Maximum number of files of a patch, because each is checked and the user is asked about it.
 const MAX_FILES: usize = 100;
 
 const BEGIN: &str = "*** Begin Patch";
@@ -326,7 +326,8 @@ impl Parser {
                             text: shown(),
                         });
                     }
-                    // An unchanged line lost its space. It is found in the file or not.
+                    // An unchanged line lost its space. If it is another mistake, the line is not
+                    // found in the file.
                     None => {
                         hunk.push(Sign::Same, text);
                         self.note(

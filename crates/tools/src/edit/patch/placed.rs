@@ -31,7 +31,7 @@ pub(crate) struct PlacedEdit {
     pub(crate) new: String,
 }
 
-/// Checks all files. `targets` are theirs, in order.
+/// Checks all files. `targets` has the target of each file, in the same order.
 pub(crate) fn placed(
     workspace: &Workspace,
     files: &[PlacedFile],

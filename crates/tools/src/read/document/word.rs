@@ -139,11 +139,12 @@ struct Writer {
     columns: usize,
     notes: Notes,
     was_item: bool,
-    /// Elements around whose content is left out.
+    /// The number of surrounding elements whose content is left out.
     left_out: usize,
 }
 
-/// Content that stands elsewhere, too: for programs that do not know the first form, and text that was moved.
+/// Whether an element repeats content that is elsewhere, too: alternatives for programs that do not
+/// know the first form, and text that was moved.
 fn is_copy(name: &str) -> bool {
     matches!(name, "Fallback" | "moveFrom")
 }

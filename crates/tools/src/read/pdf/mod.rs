@@ -144,7 +144,7 @@ impl PdfPages {
         text
     }
 
-    /// The same with how to continue, and whether more follow.
+    /// The texts for the model with advice how to continue, and whether more pages follow.
     pub(crate) fn for_model(&self) -> (String, bool) {
         let mut text = self.texts_for_model();
         let next = self.first + self.texts.len();

@@ -46,7 +46,7 @@ pub struct CommandInfo {
     key_only: bool,
     /// Queries that put the command first in the palette, such as its names in Vim.
     pub(crate) queries: &'static [&'static str],
-    /// The palette lists the command only for a query of the starts of its words.
+    /// The palette lists the command only if the query consists of beginnings of its words.
     pub(crate) by_word: bool,
 }
 

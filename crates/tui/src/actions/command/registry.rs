@@ -4,7 +4,7 @@
 // recipe: a command (key, palette entry), 1: its row
 // recipe: a slash command, 3: its row below `/`, only if it has a view or an action in the terminal
 // recipe: an overlay, 2: the command that opens it
-/// Gives the rows to a macro: `id` makes [`super::Command`] of them, `info` the table.
+/// Passes the rows to a macro: `id` makes [`super::Command`] of them, and `info` makes the table.
 macro_rules! commands {
     ($make:ident) => {
         $make! {

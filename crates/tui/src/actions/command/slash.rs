@@ -26,7 +26,8 @@ pub(crate) fn parse_slash(text: &str, is_added: impl Fn(&str) -> bool) -> Option
     }))
 }
 
-/// `/export` asks where: a place outside of the project, to edit.
+/// `/export` without a path puts this text into the prompt. Its path is outside of the project, and
+/// the user can edit it.
 const EXPORT: &str = "/export ~/osier-session.html";
 const EXPORT_HINT: &str = "enter exports to this file; `.html`, `.md` or `.jsonl` is the format";
 

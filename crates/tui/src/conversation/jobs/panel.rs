@@ -19,7 +19,7 @@ use osier_term::{
 
 pub(super) const ID: &str = "jobs";
 
-/// Bytes of output stored of the selected job.
+/// Bytes of output of the selected job that are stored.
 const KEPT: usize = 64 * 1024;
 /// Jobs shown at once while output is shown too.
 const LISTED: usize = 6;
@@ -42,7 +42,7 @@ pub(super) struct Jobs {
     /// The job whose output is shown.
     followed: Option<String>,
     output: Output,
-    /// A first key asked to kill this one.
+    /// The job that another press of the key kills.
     doomed: Option<String>,
     /// The output replaces the list.
     wide: bool,
@@ -74,7 +74,7 @@ impl Jobs {
         self.follow()
     }
 
-    /// More output of the followed job.
+    /// Adds output of the followed job.
     pub(super) fn append(&mut self, id: &str, output: &Output) {
         if self.followed.as_deref() == Some(id) {
             self.output.append(output, KEPT);
@@ -232,7 +232,7 @@ fn items(jobs: &[JobInfo], since: Duration) -> Vec<Item> {
     items.collect()
 }
 
-/// The state of the job, `since` after it was reported.
+/// The state of a job; `since` is the time since the state was reported.
 fn state(job: &JobInfo, since: Duration) -> Cell {
     let time = clock::human_duration(job.duration);
     let (token, text) = match (&job.signal, job.exit_code) {

@@ -1,4 +1,4 @@
-//! Search in the complete conversation. The host finds the entries.
+//! Search in the complete conversation. The session finds the entries.
 
 mod line;
 
@@ -22,7 +22,7 @@ pub(crate) struct Search {
     /// The hit that is on the screen, and which of its matches, counted from its end.
     at: (usize, usize),
     done: bool,
-    /// There are more hits than the host reports.
+    /// There are more hits than the session reports.
     cut: bool,
 }
 

@@ -30,9 +30,10 @@ pub(super) struct Terminals {
     screen: TerminalScreen,
     /// Keys go to the program.
     entered: bool,
-    /// A terminal is about to start while so many run: it is entered.
+    /// The number of running terminals when a new one was requested: the panel enters the new
+    /// terminal when it starts.
     awaited: Option<usize>,
-    /// A first key asked to kill it.
+    /// Another press of the key kills the program.
     doomed: bool,
     /// Where the screen is drawn.
     area: Rect,
@@ -41,7 +42,7 @@ pub(super) struct Terminals {
 }
 
 impl Terminals {
-    /// A panel that enters the terminal that starts next; so many run.
+    /// A panel that enters the next terminal that starts; `running` terminals run now.
     pub(super) fn awaiting(running: usize) -> Self {
         Self {
             awaited: Some(running),
@@ -269,7 +270,7 @@ impl Component<Command, Action> for Terminals {
     fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
         if self.entered {
             let text = text.replace("\r\n", "\r").replace('\n', "\r");
-            // The end of a paste must not be in it.
+            // The text must not contain the sequence that ends the paste.
             let text = text.replace('\x1b', "");
             self.type_text(text, true, cx);
         }
@@ -327,7 +328,7 @@ mod tests {
         };
         assert_eq!(ops, [Op::ShowTerminal { terminal }, size]);
         assert!(panel.captures());
-        // Another one, which the model starts, takes no keys away.
+        // Another terminal, which the model starts, does not get the keys.
         panel.set(&[running("t1"), running("t2"), running("t3")]);
         assert_eq!(panel.selected.as_deref(), Some("t2"));
     }

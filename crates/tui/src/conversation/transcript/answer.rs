@@ -49,7 +49,7 @@ impl Transcript {
             } => {
                 let place = self.call_cell(call_id, tool_name);
                 self.near.change_tool(place, |cell| {
-                    // Repaired after the answer was complete.
+                    // The name was repaired after the answer was complete.
                     cell.name.clone_from(tool_name);
                     cell.arguments.clone_from(arguments);
                     cell.phase = Phase::Running;
@@ -208,7 +208,8 @@ impl Transcript {
         }
     }
 
-    /// Says that the answer so far is partial, because a failed call is repeated; whether something changed.
+    /// Marks the answer so far as partial, because a failed call is repeated. Returns whether
+    /// something changed.
     fn mark_partial(&mut self, reason: &str) -> bool {
         let place = self.near.cells.len();
         let Some(open) = &mut self.open else {

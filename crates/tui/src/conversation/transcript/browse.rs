@@ -8,7 +8,7 @@ use osier_protocol::Landmark;
 use osier_term::Keymap;
 
 impl Transcript {
-    /// Runs a command of the conversation; false when it is not the transcript's.
+    /// Runs a command of the conversation; returns false for other commands.
     pub(crate) fn on_command(&mut self, command: Command, outbox: &mut Outbox) -> bool {
         match command {
             Command::CopyAnswer => copy(self.last_answer(), "answer", "no answer", outbox),
@@ -95,7 +95,8 @@ impl Transcript {
         self.clear_pick();
     }
 
-    /// Esc goes back by one: from lines to the block, from the block to reading, from reading to the editor.
+    /// Esc goes back one step: from lines to the block, from the block to reading, from reading to
+    /// the editor.
     pub(crate) fn step_back(&mut self) {
         if !self.clear_selection() && !self.clear_pick() {
             self.leave_browsing();
@@ -160,7 +161,8 @@ impl Transcript {
     }
 }
 
-/// Copies a text that is named `kind`; `none` names what there is not yet.
+/// Copies a text and names it `kind`. Without a text, the error begins with `none`, such as `no
+/// code`.
 fn copy(text: Option<String>, kind: &'static str, none: &str, outbox: &mut Outbox) {
     match text {
         Some(text) => outbox.push(Effect::Copy(text, kind)),

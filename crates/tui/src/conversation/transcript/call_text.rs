@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-/// Begins the line above a section.
+/// The start of the line above a section.
 const RULE: &str = "───";
 
 /// One value of the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Section {
-    /// Where it is: `edits[0].new_string`.
+    /// The path of the value: `edits[0].new_string`.
     pub(crate) name: String,
     pub(crate) text: String,
     is_string: bool,
@@ -118,7 +118,7 @@ fn apply(
     Ok(())
 }
 
-/// The beginning of the lines above the sections, longer than in any line of a value.
+/// The dashes that begin the lines above the sections: more than any line of a value begins with.
 fn rule(sections: &[Section]) -> String {
     let lines = sections.iter().flat_map(|section| section.text.lines());
     let dashes = |line: &str| line.chars().take_while(|dash| *dash == '─').count();

@@ -74,7 +74,7 @@ impl Cell {
         }
     }
 
-    /// Finds the pictures that its text names. The text is complete.
+    /// Finds the pictures that the complete text of the cell names.
     pub(super) fn illustrate(&mut self) {
         if let Body::Text(markdown) = &self.body {
             self.illustrations = Illustration::of(markdown.source());
@@ -120,7 +120,7 @@ impl Cell {
         matches!(&self.body, Body::Tool(tool) if tool.call_id == id)
     }
 
-    /// About how many bytes of text it holds.
+    /// The approximate bytes of text in the cell.
     pub(crate) fn weight(&self) -> usize {
         let text = match &self.body {
             Body::User(message) => {
@@ -155,7 +155,7 @@ impl Cell {
         }
     }
 
-    /// The files of its pictures, in base64.
+    /// The files of the cell's pictures, in base64.
     pub(super) fn pictures(&self) -> Vec<&str> {
         match &self.body {
             Body::User(message) => {
@@ -206,12 +206,12 @@ impl Cell {
         }
     }
 
-    /// Columns of its rows on a screen of this width.
+    /// Columns of the cell's rows on a screen of this width.
     fn inner(&self, width: u16, style: CellStyle) -> u16 {
         width.saturating_sub(self.indent(style)).max(1)
     }
 
-    /// The pieces of code of an answer: their rows and their text.
+    /// The code blocks of an answer: their rows and their text.
     pub(super) fn code(
         &mut self,
         width: u16,
@@ -304,7 +304,7 @@ impl Cell {
         }
     }
 
-    /// The document, when the cell is nothing but one.
+    /// The document of a cell that consists of nothing else.
     fn markdown(&mut self, style: CellStyle) -> Option<&mut Markdown> {
         let markdown = match &mut self.body {
             Body::Text(markdown) => markdown,
@@ -317,7 +317,7 @@ impl Cell {
         Some(markdown)
     }
 
-    /// The rows that are not those of a document.
+    /// The rows of a cell that is no document.
     fn own_rows(&mut self, width: u16, style: CellStyle) -> &[Row] {
         let stale = self
             .cache

@@ -40,7 +40,7 @@ pub(super) fn user_rows(
     let first = [Span::new(first, Token::UserMarker)];
     let bar = [Span::new(bar, Token::UserMarker)];
     let fill = Face::from(Token::User);
-    // A prompt of nothing but a file has no empty row above it.
+    // A prompt that is only a file has no empty row above the file.
     let has_text = style.linear || !message.text.is_empty() || message.attachments.is_empty();
     let mut rows = if has_text {
         let (shown, hidden) = shown_prompt(&message.text, expanded);
@@ -89,7 +89,7 @@ pub(super) fn user_rows(
     rows
 }
 
-/// The text of a prompt, or the text that was sent in its place.
+/// The text of a prompt; for a prompt without text, the name of its first file.
 pub(super) fn named(message: &UserMessage) -> Cow<'_, str> {
     match message.attachments.first() {
         Some(file) if message.text.trim().is_empty() => Cow::Owned(format!("▣ {}", file.file_name)),

@@ -13,11 +13,11 @@ pub(crate) struct CellStyle {
     /// Lines below the turns.
     pub turn_summaries: bool,
     pub density: Density,
-    /// Pixels of a cell, where pictures are shown.
+    /// The size of a terminal cell in pixels, where pictures are shown.
     pub cell: Option<(u16, u16)>,
     /// The key that expands tool calls.
     pub expand_key: Option<KeyPress>,
-    /// The speaker is written out, and nothing is drawn.
+    /// For a screen reader: speakers are written out, and nothing is drawn.
     pub linear: bool,
 }
 
@@ -36,7 +36,8 @@ impl CellStyle {
     }
 }
 
-/// Rows of literal text behind a prefix, which the rows that continue a line have in another form.
+/// Rows of literal text behind the prefix `first`; rows that continue a line have the prefix
+/// `rest`.
 pub(super) fn plain(
     text: &str,
     face: impl Into<Face>,
@@ -64,7 +65,7 @@ pub(super) fn picture_rows(
     let mut rows = images::rows(base64, cell, (room, height)).unwrap_or_default();
     for row in &mut rows {
         row.spans = indent.to_vec();
-        // Nothing of it is text to be copied.
+        // A picture has no text to copy.
         row.decoration = width;
     }
     rows

@@ -148,7 +148,8 @@ impl Transcript {
         }
     }
 
-    /// The conversation continues elsewhere. Before its first prompt, a notice names the way back.
+    /// The conversation continues at another entry. Before its first prompt, a notice names the way
+    /// back.
     fn moved(&mut self, messages: &[StoredMessage], at_start: bool) {
         let left = self.near.describe();
         self.reset(messages, at_start);
@@ -164,7 +165,7 @@ impl Transcript {
 
     /// Shows a stored conversation from its end.
     fn reset(&mut self, messages: &[StoredMessage], at_start: bool) {
-        // Problems found on the way to the first session are still to be read.
+        // Problems that were reported before the first session opened stay on the screen.
         let reported = std::mem::take(&mut self.near.cells);
         let keep = !std::mem::replace(&mut self.opened, true);
         self.near = Strip::of(messages, !at_start);
@@ -270,7 +271,7 @@ impl Transcript {
         }
     }
 
-    /// The cell of a call; made when its message did not stream.
+    /// The cell of a call; created here if the message of the call did not stream.
     pub(super) fn call_cell(&mut self, call_id: &str, name: &str) -> usize {
         if let Some(place) = self.near.calls.get(call_id) {
             return *place;
@@ -284,7 +285,8 @@ impl Transcript {
         place
     }
 
-    /// A call of a stored message that runs: the client joined during the run. The calls behind it wait for it.
+    /// A running call of a stored message: the client joined during the run. The calls behind it
+    /// wait for it.
     pub(super) fn join_call(&mut self, call_id: &str) -> Option<usize> {
         let cells = &self.near.cells;
         let is_it = |cell: &Cell| cell.is_call(call_id) && is_interrupted(cell);
@@ -311,7 +313,7 @@ impl Transcript {
         Some(place)
     }
 
-    /// The screen of the terminal is shown in the cell of the newest call about it.
+    /// Shows the screen of a terminal in the cell of the newest call that used the terminal.
     pub(super) fn link_terminal(&mut self, call_id: &str, result: &ToolResultMessage) {
         let is_tool = osier_tools::effect(&result.result.tool_name) == Some(ToolEffect::Runs);
         let running = result.details.get("running").and_then(Value::as_bool);
@@ -322,7 +324,7 @@ impl Transcript {
         }
     }
 
-    /// The terminals of a conversation that was opened whose screens are not known yet, once they are known to run.
+    /// The running terminals of an opened conversation whose screens are not known yet.
     pub(crate) fn take_restored_terminals(&mut self, terminals: &[TerminalInfo]) -> Vec<String> {
         let runs = |id: &String| terminals.iter().any(|one| one.running && one.id == *id);
         self.restored_terminals

@@ -1,5 +1,5 @@
-//! Showing what a search has found: the message comes onto the screen, unfolded as far as the match, and
-//! every row that has one is marked.
+//! Shows the results of a search: scrolls to the message, expands it as far as the match, and marks
+//! every row with a match.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use osier_store::Needle;
 use osier_term::{Emphasis, Row, Span, Token};
 
 impl Transcript {
-    /// Marks `needle` wherever it shows; `None` takes the marks away.
+    /// Marks `needle` wherever it is visible; `None` removes the marks.
     pub fn set_needle(&mut self, needle: Option<Needle>) {
         self.needle = needle;
         self.found = None;
@@ -30,8 +30,8 @@ impl Transcript {
         self.ask(Purpose::Show { entry, nth }, PageAt::Around { entry_id });
     }
 
-    /// Puts a match in a message that is here at a third of the screen. `nth` counts from the end of the message; where
-    /// fewer are shown, the first match.
+    /// Scrolls to a match in a loaded message and puts it at a third of the screen. `nth` counts
+    /// from the end of the message; if fewer matches are visible, the first one is used.
     pub(super) fn show(&mut self, entry: &str, nth: usize) {
         let Some(cells) = self.strip().cells_of(entry) else {
             return;
@@ -53,8 +53,8 @@ impl Transcript {
         self.scroll(0);
     }
 
-    /// The match that the search is at: its cell, its row, and its number in the row. As `show` has found it, at the
-    /// width of now.
+    /// The match that the search is at: its cell, its row, and its number in the row, as `show`
+    /// finds it at the current width.
     pub(super) fn found_match(&mut self) -> Option<(usize, usize, usize)> {
         let ((entry, nth), needle) = (self.found.clone()?, self.needle.clone()?);
         let cells = self.strip().cells_of(&entry)?;

@@ -1,5 +1,5 @@
-//! Calls that only look around, one after the other, become one row: `Read 5 files, searched 3 times`. The row opens; a
-//! call that failed stays outside.
+//! Groups consecutive calls that only read into one row: `Read 5 files, searched 3 times`. The user
+//! can open the row; a call that failed stays outside.
 
 use super::cell::{Body, Cell};
 use super::cell_style::CellStyle;
@@ -9,7 +9,7 @@ use osier_settings::Density;
 use osier_term::keymap::describe;
 use osier_term::{Face, Row, Token};
 
-/// Calls that become one row at least.
+/// The minimum number of calls that become one row.
 const LEAST: usize = 3;
 
 /// The place of a cell in a group.
@@ -156,8 +156,8 @@ fn calls<'a>(
         .filter(|cell| verbs(cell).is_some())
 }
 
-/// The words for several calls, if the cell can be in a group: a call that only read something, and that the user has
-/// neither expanded nor collapsed.
+/// The verb and the noun that count several calls, if the cell can be in a group: a call that only
+/// read something, and that the user has neither expanded nor collapsed.
 fn verbs(cell: &Cell) -> Option<(&'static str, &'static str)> {
     let Body::Tool(tool) = &cell.body else {
         return None;

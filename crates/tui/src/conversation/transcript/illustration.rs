@@ -32,7 +32,7 @@ enum File {
     Requested,
     /// In base64.
     Read(String),
-    /// Why there is none.
+    /// Why the image cannot be shown.
     Failed(String),
 }
 
@@ -47,7 +47,7 @@ impl Illustration {
         let destination = image.destination.trim();
         let file = match destination.split_once(':') {
             Some(("data", data)) => embedded(data)?,
-            // A letter is a drive.
+            // A single letter before the colon is a drive, not a scheme.
             Some(("file", _)) => File::Unread,
             Some((scheme, _)) if scheme.len() > 1 && !scheme.contains(['/', '.']) => return None,
             _ if destination.is_empty() || destination.starts_with('#') => return None,
@@ -56,7 +56,7 @@ impl Illustration {
         Some(Self { image, file })
     }
 
-    /// The path of a file that has to be read for it, once.
+    /// The path of the file to read for the image; later calls return `None`.
     pub(super) fn ask(&mut self) -> Option<String> {
         if self.file != File::Unread {
             return None;
@@ -121,7 +121,7 @@ fn embedded(data: &str) -> Option<File> {
     let fits = (content.len() / 4 * 3) as u64 <= FILE_LIMIT;
     let shown = is_base64 && fits && images::dimensions(&content).is_some();
     Some(if shown {
-        // The same form for every padding.
+        // Encoded again, so that the padding has one form.
         let bytes = BASE64_STANDARD.decode(&content);
         bytes.map_or(File::Failed(DAMAGED.to_owned()), |bytes| {
             File::Read(BASE64_STANDARD.encode(bytes))

@@ -1,5 +1,5 @@
 //! Jumps in the conversation: to its ends, and from one prompt, call, error or edit to the next,
-//! also where it is not in memory.
+//! also to parts that are not in memory.
 
 use super::cell::{Body, Cell};
 use super::state::{Position, Purpose, Transcript};
@@ -24,8 +24,9 @@ impl Transcript {
         self.below = None;
     }
 
-    /// Puts the next `landmark` above or below at the top of the screen: counted from the picked block, else from the top
-    /// row; a block that can be picked, upward, from the last row, so that one on the screen is found.
+    /// Scrolls so that the next `landmark` above or below is at the top of the screen. The search
+    /// starts at the picked block, else at the top row. An upward search for a block that can be
+    /// picked starts at the last row, so that it finds a block on the screen.
     pub fn go_landmark(&mut self, landmark: Landmark, down: bool) {
         let (cell, row) = match self.picked_cell().filter(|_| landmark != Landmark::Prompt) {
             Some(cell) => (cell, 0),
@@ -69,7 +70,8 @@ impl Transcript {
         }
     }
 
-    /// There is none in that direction: prompts end at the ends of the conversation, others show a message.
+    /// Handles a search without a result: for prompts, goes to the end of the conversation in that
+    /// direction; for others, stores a message.
     pub(super) fn miss_landmark(&mut self, landmark: Landmark, down: bool) {
         match landmark {
             Landmark::Prompt if down => self.go_bottom(),
@@ -86,7 +88,7 @@ impl Transcript {
         }
     }
 
-    /// The landmark that was not found since the last call.
+    /// The message about a landmark that was not found since the last call.
     pub fn take_missed(&mut self) -> Option<String> {
         self.missed.take()
     }

@@ -2,8 +2,8 @@
 //! same in a session of any length.
 //!
 //! The position is either the end, which is followed, or a row of a cell, which stays where it is
-//! while the model streams. No total height is ever computed. Of a long conversation only the end and the
-//! place that is read are here (`pages`).
+//! while the model streams. No total height is ever computed. Only the end of a long conversation
+//! and the part that is read are in memory (`pages`).
 
 mod answer;
 mod browse;

@@ -38,7 +38,7 @@ impl From<usize> for Fold {
 /// Lines more than the limit that are shown instead of being counted.
 const SLACK: usize = 2;
 
-/// A text and where it is coloured.
+/// A text and the colours of its parts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Painted<'a> {
     pub text: &'a str,
@@ -61,7 +61,7 @@ impl<'a> From<&'a Output> for Painted<'a> {
 }
 
 impl Painted<'_> {
-    /// The start of it, of at most `bytes`.
+    /// The start of the text, at most `bytes` long.
     pub(super) fn head(self, bytes: usize) -> Self {
         Self {
             text: text::head_bytes(self.text, bytes),
@@ -76,7 +76,7 @@ impl Painted<'_> {
         }
     }
 
-    /// Without its last line, where that only repeats the exit code of the header.
+    /// The text without its last line, if this line only repeats the exit code of the header.
     pub(super) fn without_exit_code(self, result: &ToolResultMessage) -> Self {
         let code = result.details.get("exitCode").and_then(Value::as_i64);
         let Some(code) = code.filter(|_| !result.status.is_success()) else {
@@ -98,7 +98,8 @@ impl Painted<'_> {
         let mut rows = Vec::new();
         let wrap = Wrap::new(usize::from(width)).prefixed(indent);
         let shown = &self.text[range.clone()];
-        // The colours belong to the clean text: places in a text that is not clean differ.
+        // Colours have positions in the sanitized text, which differ if sanitizing changes the
+        // text.
         if self.colours.is_empty() || matches!(text::sanitize(shown), std::borrow::Cow::Owned(_)) {
             wrap.text(shown, Token::ToolOutput, &mut rows);
             return rows;

@@ -9,7 +9,7 @@ use super::state::{PageRequest, Position, Purpose, Transcript};
 use super::strip::Strip;
 use osier_protocol::{Op, PageAt, StoredMessage};
 
-/// Bytes of text, about, that a strip may hold before cells far away are dropped.
+/// The approximate bytes of text in a strip from which on cells far from the viewport are dropped.
 const BUDGET: usize = 2 << 20;
 
 /// The minimum number of cells that stay in memory on each side of the screen. On a taller screen it is the number of
@@ -141,7 +141,7 @@ impl Transcript {
         }
     }
 
-    /// Makes the strip that is read and the end of the conversation one.
+    /// Joins the strip that is read with the end of the conversation.
     fn join(&mut self) {
         let Some(away) = self.away.take() else { return };
         let count = self.near.prepend(away);
@@ -154,7 +154,7 @@ impl Transcript {
         self.unmark();
         let (messages, joins) = before_end(came, self.near.first.as_deref());
         self.away = Some(Strip::of(messages, !came.at_start));
-        // Set by the caller to a row of the strip.
+        // A valid row of the strip, until the caller sets the position.
         self.position = Position::At { cell: 0, row: 0 };
         if joins {
             self.join();
@@ -281,7 +281,7 @@ impl Transcript {
 }
 
 /// The messages of a page before the loaded end of the conversation, which begins with the entry
-/// `first`; whether the page reaches it.
+/// `first`, and whether the page reaches that entry.
 fn before_end<'a>(came: &PageResult<'a>, first: Option<&str>) -> (&'a [StoredMessage], bool) {
     let reached = came
         .messages
@@ -303,7 +303,7 @@ mod tests {
 
     const PAGE: usize = 40;
 
-    /// A transcript over many heavy messages, and the host that answers it.
+    /// A transcript over many heavy messages, and the session that answers its requests.
     struct Reader {
         all: Vec<StoredMessage>,
         transcript: Transcript,
@@ -367,7 +367,7 @@ mod tests {
             assert!(weight < 3 * BUDGET, "{weight}");
         }
 
-        /// Number of the message at the top, and the row of it.
+        /// The number of the message at the top, and its row at the top.
         fn top(&mut self) -> (usize, usize) {
             let (cell, row) = self.transcript.top();
             let entry = self.transcript.strip().cells[cell].entry.clone();

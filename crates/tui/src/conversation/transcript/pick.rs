@@ -8,8 +8,8 @@ use super::state::{Pick, Seen, Transcript};
 use osier_term::{Emphasis, Face, Row, Span, Token};
 
 impl Transcript {
-    /// Picks the next block above or below; the first time, the last on the screen or the first that begins there. False
-    /// when there is none.
+    /// Picks the next block above or below. The first pick is, upward, the last block on the screen
+    /// and, downward, the first that begins there. Returns false if there is no such block.
     pub fn pick_next(&mut self, down: bool) -> bool {
         let next = match self.pick {
             Some(pick) => self.step(pick, down),
@@ -205,7 +205,8 @@ impl Transcript {
     }
 }
 
-/// The row with a bar in its indent, else at its first column, or with what the cursor of a linear screen goes to.
+/// The row with a bar in its indent or, without an indent, at its first column. On a linear screen,
+/// the bar has the face that the cursor goes to.
 pub(super) fn with_bar(row: &Row, linear: bool, indent: u16) -> Row {
     let bar = if linear {
         Face::from(Token::Selected)

@@ -23,7 +23,8 @@ impl Transcript {
         self.show_proposal(call_id);
     }
 
-    /// The cell of a call is here: it shows what the call would do if a question about it waits.
+    /// The cell of a call was added: if a question about the call waits, the cell shows what the
+    /// call would do.
     pub(super) fn show_proposal(&mut self, call_id: &str) {
         let is_its = |question: &&Question| call_of(question) == Some(call_id);
         let question = self.proposals.iter().find(is_its);

@@ -98,7 +98,7 @@ impl Transcript {
         }
     }
 
-    /// The text stays where it is, whatever comes: the end is not followed while it is selected.
+    /// Stops following the end, so that the text stays where it is while it is selected.
     pub fn stay(&mut self) {
         let (cell, row) = self.top();
         self.position = Position::At { cell, row };
@@ -188,7 +188,7 @@ impl Transcript {
         Some(span.link.as_deref()?.to_owned())
     }
 
-    /// The content of a cell of the screen.
+    /// The place in the conversation at a cell of the screen.
     fn place_at(&mut self, x: u16, y: u16) -> Option<Place> {
         match self.seen_at(y)? {
             Seen::Row { cell, row } => Some(Place {
@@ -200,7 +200,7 @@ impl Transcript {
         }
     }
 
-    /// The row above or below a place, in whatever cell.
+    /// The row above or below a place, also in another cell.
     fn neighbour(&mut self, place: Place, down: bool) -> Option<Place> {
         let (width, style) = (self.viewport.0, self.style);
         let strip = self.strip_mut();
@@ -255,8 +255,8 @@ impl Transcript {
     }
 }
 
-/// The columns of the word that covers `column`: letters, digits and what paths and names are made of, or
-/// blanks, or other marks.
+/// The columns of the word that covers `column`: letters, digits and the characters of paths and
+/// names; or blanks; or other characters.
 fn word_columns(line: &str, column: u16) -> Option<RangeInclusive<u16>> {
     #[derive(PartialEq)]
     enum Class {
@@ -284,7 +284,7 @@ fn word_columns(line: &str, column: u16) -> Option<RangeInclusive<u16>> {
     Some(*start..=end.saturating_sub(1))
 }
 
-/// Rows that become text again.
+/// Text that is put together from rows.
 #[derive(Default)]
 struct Written {
     text: String,
@@ -320,7 +320,8 @@ impl Written {
     }
 }
 
-/// Whether the row is no text at all: a border of a table, the label of a piece of code.
+/// Whether the row has no text of the conversation: a border of a table, or the label of a code
+/// block.
 fn is_drawn(row: &Row) -> bool {
     let shows = |span: &&Span| !span.text.trim().is_empty();
     let mut shown = row.spans.iter().filter(shows).peekable();
@@ -366,7 +367,7 @@ fn written(spans: &[Span], columns: RangeInclusive<u16>) -> String {
     line
 }
 
-/// The row with the selected columns shown so; decoration is not.
+/// The row with the selected columns marked, except decoration.
 pub(super) fn with_selection(row: &Row, columns: &RangeInclusive<u16>) -> Row {
     let first = (*columns.start()).max(row.decoration);
     let mut shown = Row {

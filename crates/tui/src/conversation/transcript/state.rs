@@ -123,7 +123,7 @@ pub(super) struct PageRequest {
     pub(super) purpose: Purpose,
 }
 
-/// A cell, or a piece of code in it.
+/// The picked cell, or a code block in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pick {
     pub(super) cell: usize,
@@ -149,7 +149,7 @@ pub enum Unit {
     Line,
 }
 
-/// From where it began to where it is now.
+/// The selection, from its start to its current end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Selection {
     pub(super) anchor: Place,
@@ -230,7 +230,7 @@ impl Transcript {
         Some((rows + cells.len().saturating_sub(1)) as u16)
     }
 
-    /// The cells that are read: the position is in them.
+    /// The strip that is read: the position is in it.
     pub(super) fn strip(&self) -> &Strip {
         self.away.as_ref().unwrap_or(&self.near)
     }
@@ -265,7 +265,7 @@ impl Transcript {
         });
     }
 
-    /// The first cell that something may still change.
+    /// The first cell that may still change.
     pub(super) fn first_live(&self) -> usize {
         let open = self.open.iter().flat_map(|open| open.blocks.iter());
         let calls = self.near.calls.values().chain(self.shells.values());
@@ -274,13 +274,13 @@ impl Transcript {
         live.copied().unwrap_or(self.near.cells.len())
     }
 
-    /// Cells were put in front of the newest ones.
+    /// Updates the state after `count` cells were inserted before the newest ones.
     pub(super) fn shift_live(&mut self, count: usize) {
         self.live_places().for_each(|place| *place += count);
         self.shift_below(count.cast_signed());
     }
 
-    /// Cells before the newest ones were taken away.
+    /// Updates the state after `count` cells before the newest ones were removed.
     pub(super) fn shift_live_down(&mut self, count: usize) {
         self.live_places().for_each(|place| *place -= count);
         self.shift_below(-count.cast_signed());

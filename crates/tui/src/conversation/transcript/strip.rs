@@ -1,5 +1,5 @@
-//! Consecutive messages as cells. The end of the conversation is one strip, to which what happens is
-//! added; a place further up that is being read is another.
+//! A strip is a sequence of consecutive messages as cells. New messages are added to the strip at
+//! the end of the conversation; a part further up that the user reads is another strip.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ impl Strip {
     pub(super) fn notice(&mut self, severity: Severity, text: &str) {
         let mut text = as_slash_commands(text);
         if let Some(file) = problem_file(&text) {
-            // The screen and the session read the same files.
+            // The screen and the session read the same files, so both report the same problem.
             let newest = self.cells.iter().rev().map_while(|cell| match &cell.body {
                 Body::Notice(notice) => Some(&notice.text),
                 _ => None,
@@ -147,7 +147,7 @@ impl Strip {
             }
             AgentMessage::ToolResult(result) => {
                 self.turn.add_tool(result.duration_ms);
-                // Live results have shown with their execution event.
+                // The event of their execution has already shown live results.
                 let Some(place) = self.calls.remove(&result.result.tool_call_id) else {
                     return false;
                 };
@@ -155,7 +155,7 @@ impl Strip {
                 self.change_tool(place, |cell| cell.finish(result));
             }
             AgentMessage::ShellRun(run) => {
-                // A live run shows as its own cell already.
+                // A live run already has its own cell.
                 let mut newest = self.cells.iter().rev().take(4);
                 let shown = newest.any(|cell| match &cell.body {
                     Body::Shell(shell) => shell.run.as_ref() == Some(run) || shell.run.is_none(),

@@ -10,7 +10,8 @@ pub(super) struct Turn {
     since: Option<i64>,
     tools: usize,
     cost: f64,
-    /// How long the answers and the tools took, in milliseconds, whatever the clock showed meanwhile.
+    /// How long the answers and the tools took, in milliseconds, independent of changes of the
+    /// clock.
     measured: u64,
 }
 
@@ -18,7 +19,7 @@ pub(super) struct Turn {
 const IDLE: u64 = 60 * 60 * 1000;
 
 impl Turn {
-    /// A turn that begins with a prompt of this time.
+    /// A turn whose prompt was sent at this time.
     pub(super) fn since(time: i64) -> Self {
         Self {
             since: Some(time),
@@ -31,7 +32,8 @@ impl Turn {
         self.measured = self.measured.saturating_add(duration_ms);
     }
 
-    /// Counts an answer. The line, if the turn ends with it: `model · 1m 04s · 3 tools · $0.012`.
+    /// Counts an answer. Returns the line if the turn ends with this answer: `model · 1m 04s · 3
+    /// tools · $0.012`.
     pub(super) fn count(&mut self, answer: &AssistantMessage) -> Option<String> {
         self.tools += answer.tool_calls().count();
         self.cost += answer.usage.cost.total;

@@ -3,11 +3,11 @@
 
 use super::state::{Below, Transcript};
 
-/// Maximum number of cells that are measured again. If more cells grow, the first ones.
+/// Maximum number of cells that are measured again. If more cells grow, only the first ones are.
 const MEASURED: usize = 32;
 
 impl Transcript {
-    /// Rows that have come below the viewport since it left the end, as of the last frame.
+    /// Rows that arrived below the viewport since it left the end, as of the last frame.
     pub fn unseen(&self) -> usize {
         self.below.as_ref().map_or(0, |below| below.rows)
     }

@@ -77,7 +77,7 @@ impl Transcript {
         cells.any(|cell| cell.apply_highlight(highlighted))
     }
 
-    /// Drops the layout; it is made again when it is shown.
+    /// Drops the layout. Cells are laid out again when they are shown.
     pub fn forget_layout(&mut self) {
         let away = self.away.iter_mut().flat_map(|away| away.cells.iter_mut());
         for cell in self.near.cells.iter_mut().chain(away) {
@@ -94,7 +94,7 @@ impl Transcript {
             _ => self.moved_up(top, rows.unsigned_abs()),
         };
         let is_past_end = self.is_past_end(cell, row);
-        // Of a page that is not the last, the page below is already requested.
+        // If this page is not the last one, the page below is already requested.
         if let Some(away) = self.away.as_ref().filter(|_| is_past_end) {
             let end = (away.cells.len(), 0);
             (cell, row) = self.moved_up(end, usize::from(self.viewport.1));
@@ -259,7 +259,7 @@ impl Transcript {
         placed
     }
 
-    /// Has the pictures made ready that came into view.
+    /// Requests the pictures that came into view.
     fn request_pictures(&self, mut missing: Vec<(usize, ImageId)>, pictures: &mut ImageStore) {
         missing.dedup();
         for (cell, picture) in missing {

@@ -103,7 +103,7 @@ impl Login {
     }
 }
 
-/// An address over as many rows as it needs, all of which lead there.
+/// An address on as many rows as it needs, each of which is a link to the address.
 pub(crate) fn address(url: &str, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut rest = url;

@@ -1,4 +1,4 @@
-//! Theme and keymap as the settings ask for them, read from the binary and the user's folders.
+//! The theme and the keymap that the settings name, read from the binary and the user's folders.
 
 pub(crate) mod schema;
 mod themes;
@@ -22,7 +22,7 @@ use osier_term::theme::{ColourDepth, TerminalColours, ThemeKind, ThemeStore};
 use osier_term::{Keymap, Theme};
 pub use themes::ThemeChoice;
 
-/// Keymap contexts there are.
+/// All contexts of keymaps.
 pub(crate) const CONTEXTS: &[&str] = &[
     "diff",
     "global",
@@ -40,7 +40,7 @@ pub(crate) const CONTEXTS: &[&str] = &[
     "tree",
 ];
 
-/// Where theme and keymap come from.
+/// The sources of the theme and the keymap.
 #[derive(Debug, Clone)]
 pub struct Appearance {
     themes: ThemeStore,
@@ -59,8 +59,8 @@ impl Appearance {
         }
     }
 
-    /// The theme called `name`, or of `DARK/LIGHT` the one that suits the terminal. Invalid parts are returned
-    /// as problems; the rest applies.
+    /// The theme called `name`; for `DARK/LIGHT`, the one that suits the terminal. Invalid parts
+    /// are returned as problems; the rest applies.
     pub fn theme(&self, name: &str) -> (Theme, Vec<Problem>) {
         let (theme, problems) = self.themes.load(self.chosen(name));
         (theme.adapted(&self.colours), problems)
@@ -75,7 +75,7 @@ impl Appearance {
         }
     }
 
-    /// Whether there is a theme called `name`, or two of `DARK/LIGHT`.
+    /// Whether the theme called `name` exists; for `DARK/LIGHT`, whether both exist.
     pub fn has_theme(&self, name: &str) -> bool {
         let entries = self.themes.entries();
         let is_there = |name: &str| entries.iter().any(|entry| entry.name == name);
@@ -176,12 +176,13 @@ impl Appearance {
         names
     }
 
-    /// Whether there is a keymap called `name`, or a file of it.
+    /// Whether there is a keymap called `name`, or a file at the path `name`.
     pub fn has_keymap(&self, name: &str) -> bool {
         self.keymaps().iter().any(|known| known == name) || self.keymap_path(name).is_file()
     }
 
-    /// Writes a binding into the user's file of the keymap `name`, made when there is none; gives its path.
+    /// Writes a binding into the user's file of the keymap `name`, which is created if it is
+    /// missing. Returns its path.
     pub fn bind(&self, name: &str, binding: &NewBinding) -> Result<PathBuf, String> {
         let path = self.keymap_path(name);
         let text = match regular_file::read_text(&path, regular_file::SMALL) {

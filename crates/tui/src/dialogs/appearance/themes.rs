@@ -1,5 +1,5 @@
-//! The themes. The whole interface takes the colours of the selected one at once; closing the list gives the
-//! chosen ones back.
+//! The list of themes. The interface has the colours of the selected theme at once; closing the
+//! list restores those of the chosen theme.
 
 use std::path::PathBuf;
 

@@ -81,7 +81,7 @@ const MOVES: &[Command] = &[
     Command::Bottom,
 ];
 
-/// Meanings in one view of commands that several views have.
+/// Commands of several views with their meaning in one view.
 const IN_VIEW: &[(&str, Command, &str)] = &[
     ("question", Command::Accept, "Give the selected answer"),
     ("question", Command::Up, "Select the answer before"),
@@ -108,8 +108,8 @@ pub(super) fn wanted_first(is_idle: bool) -> Vec<Command> {
     bound.collect()
 }
 
-/// Keys and what they do, for the contexts that hold now, the innermost first. `uses` tells the commands that a view has a
-/// use for.
+/// Keys and their meanings in the active contexts, the innermost first. `uses` says whether the
+/// view uses a command.
 pub(crate) fn keys(
     keymap: &Keymap<Command>,
     contexts: &[&str],
@@ -142,7 +142,8 @@ pub(crate) enum AfterPage {
     TheKey,
 }
 
-/// Help lists the keys of all views, esc does nothing, and any other key is what it is without the page.
+/// Help lists the keys of all views, esc does nothing, and any other key does what it does without
+/// the page.
 pub(crate) fn after_page(keymap: &Keymap<Command>, contexts: &[&str], key: KeyPress) -> AfterPage {
     match keymap.lookup(contexts, &[], key) {
         Lookup::Actions(commands) if commands.contains(&Command::Help) => AfterPage::AllKeys,
@@ -184,7 +185,7 @@ fn first_key(keymap: &Keymap<Command>, contexts: &[&str], command: Command) -> O
     keys_of(keymap, contexts, command).into_iter().next()
 }
 
-/// The same in a view, as its line of keys has it.
+/// The key that a view shows for a command in its line of keys.
 fn key_in_view(keymap: &Keymap<Command>, contexts: &[&str], command: Command) -> Option<String> {
     let mut contexts = contexts.iter();
     contexts.find_map(|context| frame::shown_key(keymap, context, command))

@@ -92,8 +92,8 @@ const FIRST: [&str; 2] = ["global", "editor"];
 /// The modes of the prompt in keymaps that have them.
 const MODES: [&str; 2] = ["normal", "insert"];
 
-/// The first key of a command at the prompt: other keys are for terminals without it. A key of a view does not count: there
-/// the command is about what is selected.
+/// The first key of a command at the prompt: further keys are for terminals that cannot send the
+/// first. Keys of views do not count, because there the command is about the selected item.
 fn first_key(keymap: &Keymap<Command>, command: Command) -> String {
     let bound_in = |wanted: fn(&str) -> bool| -> Vec<String> {
         let bound = keymap

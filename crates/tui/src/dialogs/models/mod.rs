@@ -15,7 +15,7 @@ use osier_base::{clock, sort};
 use osier_protocol::{KeyState, ModelInfo, Op};
 use picker::Lane;
 
-/// The models that the host reported last.
+/// The models that the session reported last.
 #[derive(Debug, Default)]
 pub(crate) struct Models {
     known: Vec<ModelInfo>,

@@ -63,7 +63,7 @@ pub(super) fn picker(
     .with_few(is_usable, shows_all)
     .on(Command::ListOrder, "order", move |_| {
         order.set(order.get().next());
-        // The list comes again, in the new order.
+        // The list is requested again, for the new order.
         [Op::ListModels]
     })
     .on(Command::SaveDefault, "default", |model| {
@@ -136,7 +136,7 @@ pub(super) fn fan_picker(models: &[ModelInfo], marked: &Rc<RefCell<Vec<String>>>
                 Some(place) => drop(marked.remove(place)),
                 None => marked.push(reference),
             }
-            // The list comes again, with the marks.
+            // The list is requested again, for the marks.
             [Op::ListModels]
         },
     )
@@ -219,7 +219,8 @@ fn numbers(model: &ModelInfo) -> Vec<(&'static str, f64)> {
     prices.chain([window]).chain(speed).collect()
 }
 
-/// One for each column. Missing abilities are blank, so that the others stand out.
+/// The details of a model, one cell for each column. Missing abilities are blank, so that the
+/// others stand out.
 fn details(model: &ModelInfo) -> [Cell; 7] {
     let key = match model.key {
         KeyState::Present => Cell::new("✓", Token::Success),
@@ -250,7 +251,7 @@ fn details(model: &ModelInfo) -> [Cell; 7] {
     ]
 }
 
-/// At most five characters: what a column of prices has room for.
+/// A price in at most five characters, the width of its column.
 fn dollars(price: f64) -> String {
     let text = match price {
         100.0.. => format!("{price:.0}"),
@@ -453,7 +454,7 @@ mod tests {
             told(&model("small", 32_000), &now)[0],
             "context of 100k does not fit: compacted first"
         );
-        // Nothing is said that is not true of this conversation.
+        // Only consequences that are true of this conversation are listed.
         let plain = Footer {
             carried: Carried::default(),
             level: ThinkingLevel::Off,

@@ -1,5 +1,6 @@
-//! Pending questions: a line above the editor for each, and the dialog of the open one in the place of the editor. A new
-//! question opens its dialog only if the editor is empty; what is typed then is not its answer.
+//! Pending questions: a line above the editor for each, and the dialog of the open one in place of
+//! the editor. A new question opens its dialog only if the editor is empty; keys typed at that
+//! moment do not answer it.
 
 mod dialog;
 #[cfg(test)]
@@ -26,7 +27,7 @@ use osier_term::{Keymap, Row, Token};
 /// Columns of a question in a notification.
 const NOTIFIED: usize = 200;
 
-/// Rows the waiting questions take at most.
+/// Maximum rows of the pending questions.
 pub(crate) const ROWS: u16 = 3;
 
 /// How long a dialog that opens by itself ignores keys, which can be meant for the editor.
@@ -43,7 +44,7 @@ const ANSWERS: &[&str] = &[
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     waiting: Vec<Waiting>,
-    /// The one whose dialog is open.
+    /// The question whose dialog is open.
     open: Option<String>,
     /// The user has answered in this run, with nothing in the editor: a `y` or `n` that follows is another answer.
     answered: bool,
@@ -75,8 +76,8 @@ impl Questions {
         self.open.is_none() && !self.waiting.is_empty()
     }
 
-    /// Whether a prompt is meant for a question: for one that waits if it is empty or a short answer, for the next one
-    /// of the run if it is only letters that answer.
+    /// Whether a prompt is meant for a question: for a pending one if the prompt is empty or a
+    /// short answer, for the next one of the run if the prompt is only letters that answer.
     pub(crate) fn is_answer(&self, prompt: &str) -> bool {
         let prompt = prompt.trim().trim_end_matches(['.', '!']);
         if !self.is_waiting() {
@@ -164,8 +165,9 @@ impl Questions {
         self.answered = false;
     }
 
-    /// Applies the events of pending questions; without the focus, a new one is a notification. `editor` is missing
-    /// when something is in front of it; with nothing in it, the dialog of a new question opens.
+    /// Applies the events of pending questions. Without the focus, a new question sends a
+    /// notification. `editor` is `None` while something is in front of it; if the editor is empty,
+    /// the dialog of a new question opens.
     pub(crate) fn on_event(
         &mut self,
         event: &Event,
@@ -335,7 +337,8 @@ impl Questions {
         }
     }
 
-    /// The mouse over the open dialog: whether something visible changed. `None` if the cell is not of the dialog.
+    /// Passes the mouse to the open dialog; returns whether something visible changed, and `None`
+    /// if the cell is not part of the dialog.
     pub(crate) fn on_mouse(
         mouse: MouseInput,
         overlays: &mut Overlays,

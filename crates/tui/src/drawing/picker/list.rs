@@ -21,7 +21,7 @@ type PreviewRows = Box<dyn Fn(usize) -> Vec<Row>>;
 const PLACEHOLDER: &str = "type to filter";
 const LEAVING: &str = "select a step, or type your first prompt";
 
-/// Rows that a picker may take on any screen that has them.
+/// Rows that a picker always gets if the screen has them.
 const ALWAYS: u16 = 12;
 
 /// Rows of a picker in addition to its items.
@@ -51,7 +51,7 @@ pub(super) struct List {
     /// Rows the list had in the last draw: a page.
     page: usize,
     pub(super) cursor: Option<Position>,
-    /// The cells of the last frame, with those of the preview.
+    /// The area of the list in the last frame, including its preview.
     pub(super) area: Rect,
     /// The items are answers: neither the wheel nor the other end of the list selects one.
     pub(super) has_answers: bool,
@@ -66,7 +66,7 @@ pub(super) struct List {
     keys: Vec<(Command, IndexActions)>,
     /// Whether a list that shows few items first shows all of them now.
     shows_all: Option<Rc<Cell<bool>>>,
-    /// Typed text closes it and goes to the editor.
+    /// Typed text closes the list and goes to the editor.
     pub(super) leaves_text: bool,
     /// The size of the screen and the heights of the list and the preview when it opened: they stay while a query
     /// is typed.
@@ -170,7 +170,7 @@ impl List {
         Handled::Yes
     }
 
-    /// Closes it for a text that is meant for the editor.
+    /// Closes the list and passes on a text that is meant for the editor.
     fn pass_on(&mut self, text: &str, cx: &mut Cx<'_, Action>) {
         cx.push(Action::CloseLayer);
         cx.actions.extend(self.leaving.take());
@@ -396,7 +396,7 @@ impl List {
         });
     }
 
-    /// Typed or pasted text.
+    /// Adds typed or pasted text to the query.
     pub(super) fn insert(&mut self, text: &str, cx: &mut Cx<'_, Action>) {
         if self.leaves_text {
             return self.pass_on(text, cx);

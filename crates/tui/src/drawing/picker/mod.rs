@@ -154,7 +154,7 @@ impl<T: Choice> Picker<T> {
         self
     }
 
-    /// Selects the item that is so.
+    /// Selects the first item for which `is_wanted` is true.
     #[must_use]
     pub(crate) fn with_selected(mut self, is_wanted: impl Fn(&T) -> bool) -> Self {
         self.list.select(self.items.iter().position(is_wanted));

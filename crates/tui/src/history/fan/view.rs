@@ -69,7 +69,7 @@ impl FanView {
         self.ended = true;
     }
 
-    /// These files were changed by hand since.
+    /// Sets the files that were changed by hand since.
     pub(super) fn set_conflicts(&mut self, files: &[PathBuf]) {
         self.conflicts = files.to_vec();
     }

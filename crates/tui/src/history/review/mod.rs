@@ -13,7 +13,8 @@ use verdicts::Review;
 pub(crate) use view::ID;
 use view::{DiffView, Problems, title};
 
-/// The request for changes that was sent last: only its answer is shown. The reviews that are not sent yet.
+/// The last request for changes, of which only the answer is shown, and the reviews that are not
+/// sent yet.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     request: u64,

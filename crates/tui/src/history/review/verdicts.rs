@@ -120,8 +120,8 @@ impl Review {
         file
     }
 
-    /// Sets the verdict of a change, or clears it when it is set already; true when the cursor moves on. To accept an
-    /// outdated change clears its review.
+    /// Sets the verdict of a change, or clears it when it is set already. Returns true if the
+    /// cursor moves to the next change. Accepting an outdated change clears its review.
     pub(super) fn set_verdict(&mut self, command: Command, path: String, piece: String) -> bool {
         let verdict = match command {
             Command::AcceptHunk => Verdict::Accepted,
@@ -154,7 +154,7 @@ impl Review {
         }
     }
 
-    /// Forgets the review of a change that says nothing.
+    /// Removes the review of a change if it is empty.
     fn clear_empty(&mut self, key: &Key) {
         let says_nothing = |said: &HunkReview| *said == HunkReview::default();
         if self.said.get(key).is_some_and(says_nothing) {
@@ -163,8 +163,8 @@ impl Review {
         }
     }
 
-    /// Compares the reviews with the changes of now. The review of a change that moved moves with it. A rejection or a
-    /// comment whose change is gone is outdated.
+    /// Compares the reviews with the current changes. The review of a change that moved moves with
+    /// it. A rejection or a comment whose change is gone is outdated.
     pub(super) fn update(&mut self, files: &[FileDiff]) {
         let changes = files.iter().flat_map(|file| {
             let pieces = hunks(&file.diff).into_iter();

@@ -43,7 +43,7 @@ fn title(holder: Option<&SessionHolder>) -> String {
     format!("Session open elsewhere{}", process.unwrap_or_default())
 }
 
-/// How the other osier gives the session up, if it can.
+/// How this osier can get the session from the other one, if it can.
 fn take_over(holder: Option<&SessionHolder>) -> Option<(String, &'static str, Opening)> {
     let Some(holder) = holder else {
         let meaning = "the other osier stores its work and ends";

@@ -24,7 +24,7 @@ use view::{Found, ID, SessionsView};
 pub(crate) struct Sessions {
     /// Why it is not open.
     failure: Option<String>,
-    /// The session that another osier has, and that osier.
+    /// The session that is open in another osier, and the process that holds it.
     in_use: Option<(String, Option<SessionHolder>)>,
     /// The newest sessions of this directory, for the start page.
     recent: Vec<SessionSummary>,
@@ -46,8 +46,8 @@ impl Sessions {
         }
     }
 
-    /// The requested session is not open: a new one replaces it, which shows why. A new tab, in which nothing is open yet,
-    /// is closed.
+    /// Stores why the requested session could not be opened; the new session that replaces it shows
+    /// the reason. A new tab without a session is closed.
     fn set_failed(
         &mut self,
         message: &str,
@@ -104,7 +104,7 @@ pub(crate) fn offer_elsewhere(elsewhere: &SessionElsewhere, overlays: &mut Overl
     overlays.push(elsewhere::ID, elsewhere::picker(elsewhere));
 }
 
-/// The requests of the open list to the host.
+/// The requests of the open list to the session.
 pub(crate) fn take_ops(overlays: &mut Overlays) -> Vec<Op> {
     view(overlays)
         .map(SessionsView::take_ops)
@@ -194,7 +194,7 @@ pub(crate) fn describe(outbox: &mut Outbox) {
     outbox.push(Op::GetUsage);
 }
 
-/// Pins or archives a session, or no longer.
+/// Pins or archives a session, or undoes that.
 pub(crate) fn mark(session: &str, mark: Mark, on: bool, outbox: &mut Outbox) {
     let session = session.to_owned();
     outbox.push(IndexOp::MarkSession { session, mark, on });

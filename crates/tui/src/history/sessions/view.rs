@@ -34,7 +34,7 @@ pub(crate) struct SessionsView {
     pub(super) query: SessionQuery,
     pub(super) found: Found,
     request: u64,
-    /// Sessions read and sessions there are, while they are read.
+    /// During indexing, how many sessions are indexed and how many there are.
     pub(super) indexing: Option<(usize, usize)>,
     pub(super) selected: usize,
     /// The first session on the screen.
@@ -51,7 +51,7 @@ pub(crate) struct SessionsView {
     pub(super) joins: bool,
     /// A new name is being typed.
     pub(super) naming: Option<LineInput>,
-    /// Pressed again, the key deletes this session.
+    /// The session that another press of the key deletes.
     pub(super) armed: Option<PathBuf>,
     /// The change of the selected session that waits for the results.
     waiting: Option<Mark>,
@@ -107,7 +107,7 @@ impl SessionsView {
         });
     }
 
-    /// Asks for something else: the best of it is selected.
+    /// Requests the sessions for another query: the best result is selected.
     fn ask_again(&mut self) {
         self.selected = 0;
         self.top = 0;
@@ -180,7 +180,8 @@ impl SessionsView {
         self.selected = place.min(self.found.sessions.len().saturating_sub(1));
     }
 
-    /// Opens the selected session, now or when what is typed is answered.
+    /// Opens the selected session; while the results for the query are pending, as soon as they
+    /// arrive.
     fn accept(&mut self, new_tab: bool) -> Vec<Action> {
         let is_pending = !self.found.ready && self.found.sessions.is_empty();
         if !self.found.current || is_pending {
@@ -192,7 +193,7 @@ impl SessionsView {
         };
         let path = &found.session.path;
         let target = if self.joins {
-            // A server takes no paths.
+            // A server accepts no paths.
             found.session.id.clone()
         } else {
             path.to_string_lossy().into_owned()
@@ -244,7 +245,7 @@ impl SessionsView {
             return;
         };
         if let Some(number) = self.number_of(&path) {
-            // Without the question, which would lead nowhere.
+            // The session cannot be deleted, so there is no confirmation.
             self.status = Some(format!("open in tab {number}: close the tab first"));
         } else if matches!(
             self.selected().map(|found| found.state),

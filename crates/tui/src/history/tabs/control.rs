@@ -23,7 +23,7 @@ pub(crate) struct TabControl {
     exit_armed: Option<Instant>,
 }
 
-/// The toast about an event in a background tab.
+/// A toast about an event in a background tab.
 pub(crate) fn alert(entry: &TabSummary, keymap: &Keymap<Command>) -> Toast {
     let keys = keymap.keys_for("global", Command::NextWaiting);
     let key = keys.first().map(|key| format!(" · {key}"));
@@ -133,7 +133,8 @@ impl TabControl {
         outbox.push(Op::ResumeSession { target, opening });
     }
 
-    /// Closes a tab; asks first when that would cut something off. Remote sessions continue without it.
+    /// Closes a tab; asks first when that would cut something off. Remote sessions continue without
+    /// their tab.
     pub(crate) fn close(
         &self,
         number: usize,

@@ -45,7 +45,7 @@ impl TabState {
         })
     }
 
-    /// One column.
+    /// The sign of the state, one column wide.
     pub fn sign(self) -> &'static str {
         self.row().0
     }
@@ -96,7 +96,7 @@ pub struct TabSummary {
     pub prompt: String,
     /// The pending question, else the last answer.
     pub said: String,
-    /// Something is typed in it that was not sent.
+    /// The editor of the tab has text that was not sent.
     pub has_draft: bool,
 }
 

@@ -23,7 +23,7 @@ const SIDE_BY_SIDE: u16 = 72;
 #[derive(Debug)]
 pub(crate) struct CompareView {
     comparison: Comparison,
-    /// Paths below it are shown without it.
+    /// The working directory: paths in it are shown relative to it.
     cwd: PathBuf,
     scroll: Scroll,
     /// The rows of the last width.
@@ -69,7 +69,7 @@ fn half(width: u16) -> Option<usize> {
     (width >= SIDE_BY_SIDE).then(|| usize::from(width - 3) / 2)
 }
 
-/// Rows of both in one; the shorter is filled up.
+/// The rows of both columns next to each other; the shorter column is filled up.
 fn side_by_side(left: &[Row], right: &[Row], half: usize) -> Vec<Row> {
     let rows = (0..left.len().max(right.len())).map(|place| {
         let mut row = left.get(place).cloned().unwrap_or_default();

@@ -1,14 +1,14 @@
 //! The rows of the tree: which entries are shown, in which order, and how far each is indented.
 //!
-//! Linear chains do not indent; only where a branch begins a level is added. Built in passes over the
-//! entries by number, without recursion: a path of a hundred thousand entries and ten thousand siblings
-//! cost the same as anything else of that size.
+//! Entries of one branch have the same indent; each branch adds a level. The rows are built in
+//! passes over the entries by number, without recursion: the cost depends on the number of entries,
+//! not on the shape of the tree.
 
 use std::collections::HashSet;
 
 use osier_protocol::{Outline, Tag};
 
-/// No row, no entry.
+/// The number that stands for no row or no entry.
 const NONE: u32 = u32::MAX;
 
 /// The number of the row that stays where the conversation is.
@@ -71,19 +71,19 @@ impl Filter {
 pub(crate) struct FlatRow {
     /// Number of the entry.
     pub number: u32,
-    /// Branches that contain it.
+    /// The number of branches that contain the entry.
     pub level: u32,
-    /// The row its branch begins with; `NONE` outside of every branch.
+    /// The row that the entry's branch begins with; `NONE` outside of every branch.
     head: u32,
     /// For heads: the row that the branch around this one begins with.
     outer: u32,
     /// A branch begins at this row.
     pub is_head: bool,
-    /// No branch begins behind it at the same place; for heads.
+    /// For heads: no branch begins after this one at the same entry.
     is_last: bool,
     /// Entries below it that are folded away.
     pub folded: u32,
-    /// Entries hang on it that are shown, or would be.
+    /// The entry has children that are shown, or would be if it were not folded.
     pub has_children: bool,
 }
 

@@ -23,7 +23,8 @@ impl TreeView {
         if marked == selected {
             return;
         }
-        // On one branch, the later entry is compared; on two, where each of them has come to.
+        // On one branch, the two entries are compared; on two branches, the newest entries below
+        // them.
         let is_one_branch = self.hangs_on(marked, selected) || self.hangs_on(selected, marked);
         let end = |number| {
             if is_one_branch {

@@ -1,4 +1,4 @@
-//! The menu of an entry: everything that the keys of the tree do, for who knows none of them.
+//! The menu of an entry: everything that the keys of the tree do, for users who do not know them.
 
 use crate::actions::{Action, Command};
 use crate::drawing::{MenuItem, Overlays, Picker};

@@ -1,8 +1,8 @@
 //! The session tree: move, collapse, filter and search, and continue from any entry. `flat` turns the
 //! outline into rows, `view` is the overlay, `rows` draws it, `compare` shows two branches side by side.
 //!
-//! The overlay holds the outline, which is two megabytes for a hundred thousand entries, and the first
-//! lines of what was on the screen; everything else stays with the host.
+//! The overlay holds the outline, which is two megabytes for a hundred thousand entries, and the
+//! first lines of what was on the screen; the session has everything else.
 
 mod compare;
 mod flat;
@@ -53,7 +53,7 @@ pub(crate) struct Tree {
 /// The fate of the files after a move.
 #[derive(Debug, Clone, Copy)]
 enum MoveFiles {
-    /// A note says that they differ.
+    /// A notice says that the files differ.
     Compare,
     /// osier offers to restore the files of the target.
     Restore,
@@ -75,7 +75,7 @@ pub(crate) struct TreeContext<'a> {
     pub(crate) now: Instant,
 }
 
-/// The requests of the open tree to the host.
+/// The requests of the open tree to the session.
 pub(crate) fn take_ops(overlays: &mut Overlays) -> Vec<Op> {
     view(overlays).map(TreeView::take_ops).unwrap_or_default()
 }
@@ -164,7 +164,8 @@ impl Tree {
         }
     }
 
-    /// Moves; with `files`, their changes follow for review, else a note when they differ.
+    /// Moves the conversation. With `files`, the changed files follow for review; else a notice
+    /// appears if files differ.
     pub(crate) fn move_to(&mut self, op: TreeOp, files: bool, outbox: &mut Outbox) {
         self.files = Some(match (files, &op) {
             (false, _) => MoveFiles::Compare,
@@ -263,7 +264,7 @@ impl Tree {
     }
 }
 
-/// Shows what the tree was asked for, and how it is shown now.
+/// Shows the replies to requests of the tree.
 fn show(event: &TreeEvent, cx: &mut TreeContext<'_>) {
     match event {
         TreeEvent::Tree {
@@ -333,7 +334,7 @@ fn show(event: &TreeEvent, cx: &mut TreeContext<'_>) {
 
 /// Requests the newest prompts of all branches, newest first.
 fn read_prompts(outline: &Outline) -> TreeOp {
-    /// Prompts that are completed, and bytes of each.
+    /// How many prompts the completion knows, and the bytes of each.
     const PROMPTS: usize = 200;
     const BYTES: usize = 200;
     let entries = (0..outline.end()).rev();
@@ -349,7 +350,7 @@ fn read_prompts(outline: &Outline) -> TreeOp {
     }
 }
 
-/// Says of which session a fork in a new tab is, and of which prompt.
+/// The notice in the new tab of a fork: the session and the prompt that it was forked from.
 fn fork_notice(session: &SessionInfo, prompt: Option<&UserMessage>) -> String {
     let name = session.name.as_deref().unwrap_or("this session");
     match prompt {

@@ -66,7 +66,7 @@ pub(crate) struct TreeView {
     folded: HashSet<u32>,
     found: Option<HashSet<u32>>,
     pub(super) searching: bool,
-    /// Number of the search whose answers count.
+    /// Number of the search whose results are used.
     request: u64,
     pub(super) typing: Typing,
     pub(super) query: String,
@@ -82,7 +82,7 @@ pub(crate) struct TreeView {
     pub(super) remark: &'static str,
     /// The conversation has moved: the next outline selects its entry.
     pub(super) has_moved: bool,
-    /// An entry to compare another with.
+    /// The marked entry, to compare another one with it.
     pub(super) marked: Option<u32>,
     /// The first row on the screen.
     pub(super) top: usize,
@@ -114,7 +114,7 @@ impl TreeView {
         view
     }
 
-    /// Reads everything again: entries that are known have changed.
+    /// Reads everything again, because known entries have changed.
     pub(crate) fn reload(&mut self) {
         self.outline = Arc::default();
         self.glimpses.clear();
@@ -123,7 +123,7 @@ impl TreeView {
         self.refresh();
     }
 
-    /// Requests the entries that were stored since.
+    /// Requests the entries that were stored since the last request.
     pub(crate) fn refresh(&mut self) {
         let since = self.outline.end();
         self.tell(TreeOp::ReadTree { request: 0, since });
@@ -287,7 +287,6 @@ impl TreeView {
         row.unwrap_or(last).min(last)
     }
 
-    /// Wants a look at the entry.
     /// Requests what the turn of a prompt changed.
     pub(super) fn want_changes(&mut self, number: u32) {
         if !self.changes.contains_key(&number)

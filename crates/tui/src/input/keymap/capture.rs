@@ -119,7 +119,7 @@ impl Component<Command, Action> for Capture {
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
         match key.code {
             KeyCode::Esc => cx.push(Action::CloseLayer),
-            // As the first key, they are the new binding.
+            // Pressed first, enter and backspace are themselves the new binding.
             KeyCode::Enter if key.modifiers.is_empty() && !self.keys.is_empty() => {
                 cx.push(Action::CloseLayer);
                 cx.push(Effect::Bind(NewBinding {

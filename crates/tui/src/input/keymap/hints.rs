@@ -10,7 +10,8 @@ use osier_protocol::PluginKey;
 use osier_term::keymap::KeyHint;
 use osier_term::{Row, Token};
 
-/// Least columns of one key and what it does, and where a page would be cut with so few.
+/// Minimum columns of one key and its meaning; the second value is for a page that would be cut
+/// with the first.
 const COLUMN: usize = 38;
 const NARROW_COLUMN: usize = 28;
 
@@ -162,7 +163,7 @@ fn widest(meanings: &[&str], measure: impl Fn(&str) -> usize) -> usize {
     widths.max().unwrap_or_default()
 }
 
-/// All of it where there is room, else its first clause.
+/// The complete meaning if there is room, else its first clause.
 fn shortened(meaning: &str, room: usize) -> String {
     let whole = text::unticked(meaning);
     if text::width(&whole) <= room {

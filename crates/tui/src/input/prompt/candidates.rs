@@ -1,5 +1,5 @@
-//! Candidates for the word at the cursor: a slash command and its argument, a file after `@`, or a path. Pure: the host
-//! provides the file list, and the caller the directory listings.
+//! Candidates for the word at the cursor: a slash command and its argument, a file after `@`, or a
+//! path. Pure: the session provides the file list, and the caller the directory listings.
 
 use osier_base::sort;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use osier_term::theme::ThemeStore;
 
 /// Files and symbols shown at most.
 pub(super) const CANDIDATE_LIMIT: usize = 20;
-/// Of them, for symbols if there are so many.
+/// How many of them are symbols, if there are so many.
 const SYMBOLS: usize = 8;
 
 /// One completion.

@@ -31,7 +31,7 @@ pub(super) const MAX_NAME: usize = 200;
 /// Time per slice of a file search.
 const MOMENT: Duration = Duration::from_millis(4);
 
-/// Whether the moment is over that begins now.
+/// A function that returns whether [`MOMENT`] has passed since this call.
 fn moment() -> impl Fn() -> bool {
     let end = Instant::now() + MOMENT;
     move || Instant::now() >= end
@@ -56,7 +56,7 @@ pub(super) struct Completer {
     pub(super) points_asked: bool,
     /// Prompts of MCP servers.
     pub(super) prompts: Vec<AddedCommand>,
-    /// `server:uri` of what MCP servers have to read.
+    /// The resources of MCP servers, as `server:uri`.
     pub(super) resources: Vec<String>,
     /// Symbols of the project.
     pub(super) symbols: Symbols,
@@ -93,7 +93,7 @@ impl Completer {
         }
         let wants_points = first_line && candidates::wants_points(&word);
         if !wants_points {
-            // The next word gets those that the session has by then.
+            // The next word requests the prompts again, because there may be new ones by then.
             (self.points, self.points_asked) = (None, false);
         }
         let offered = match &word {
@@ -256,12 +256,13 @@ impl Completer {
             }
             Command::Complete => self.accept(area),
             Command::Submit => {
-                // A word that is complete is sent, not completed to itself.
+                // A complete word is sent, because it would only be completed to itself.
                 let before = area.before_cursor().to_owned();
                 let typed = before.get(offer.completion.range.clone());
                 let whole = offer.selected().map(|candidate| candidate.text.trim_end());
                 let is_first = offer.list.selected_index() == 0;
-                // So is a command without its argument, if nobody has chosen one.
+                // A command without its argument is sent, too, if the user has not selected an
+                // item.
                 if whole == typed || (is_first && may_be_bare(&before)) {
                     self.offer = None;
                     return false;

@@ -18,11 +18,11 @@ pub(crate) const PANEL: Token = Token::User;
 const PROMPT_MARK: &str = "❯ ";
 /// Rows of the list that completes.
 const COMPLETION_ROWS: u16 = 12;
-/// The same on a small screen.
+/// Rows of the list that completes on a small screen.
 const LEAST_COMPLETION_ROWS: u16 = 5;
 /// Cells of the picture above the editor.
 const PREVIEW: (u16, u16) = (28, 7);
-/// Rows that the conversation keeps next to it.
+/// Rows of the conversation that stay visible above the picture.
 const LEFT_OVER: u16 = 6;
 
 impl Prompt {

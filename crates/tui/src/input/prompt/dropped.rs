@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use osier_base::percent;
 
-/// Most files of one paste that are taken for pictures.
+/// Maximum number of files in one paste that are attached as pictures.
 const DROPPED: usize = 16;
 /// Longest paste that may be paths of files.
 const LONGEST: usize = 8192;
 /// Extensions of dropped files that are attached as images.
 const EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
 
-/// The pictures that a paste names and nothing but them: what a terminal types for files that are dropped on
-/// it, quoted, escaped, as addresses, or plain.
+/// The pictures that a paste names, if it names nothing else. A terminal types the paths of dropped
+/// files: quoted, escaped, as addresses, or plain.
 pub(super) fn dropped_pictures(paste: &str) -> Option<Vec<PathBuf>> {
     let paste = paste.trim();
     if paste.is_empty() || paste.len() > LONGEST {

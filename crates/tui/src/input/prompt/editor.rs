@@ -97,8 +97,8 @@ impl Editor {
         self.completer.close();
     }
 
-    /// A backslash at the end of the line continues the text on another line; a command of the user keeps it. False
-    /// without one.
+    /// Starts a new line after a backslash at the end of the line. A shell command keeps the
+    /// backslash. Returns false without a backslash.
     pub(crate) fn continue_line(&mut self) -> bool {
         let before = self.area.before_cursor();
         if !before.ends_with('\\') || before != self.area.line(self.area.cursor().line) {

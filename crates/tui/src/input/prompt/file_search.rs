@@ -70,7 +70,8 @@ impl Find {
         self.next >= self.count()
     }
 
-    /// Appearance on until all is seen or `is_enough`, at least a slice; whether there are better ones than before.
+    /// Continues the search until it is done or `is_enough`, for at least one slice. Returns
+    /// whether better paths were found.
     pub(super) fn go_on(&mut self, is_enough: impl Fn() -> bool) -> bool {
         let mut buffer = Vec::new();
         let mut changed = false;

@@ -1,5 +1,5 @@
-//! Recalling earlier prompts with the arrows. The draft that was being written is kept while the
-//! reader is in the past.
+//! Recalls earlier prompts with the arrows. The draft is preserved while an earlier prompt is
+//! shown.
 
 /// Earlier prompts and the place among them.
 #[derive(Debug, Clone, Default)]

@@ -95,7 +95,8 @@ impl Prompt {
         }
     }
 
-    /// Restores the draft of an earlier run, without a word if `is_quiet`: a new tab says what it is. What is typed now stays.
+    /// Restores the draft of an earlier run; without a notice if `is_quiet`, because a new tab has
+    /// its own notice. Text that is typed already stays.
     pub(crate) fn restore_draft(
         &mut self,
         text: &Parts,
@@ -159,7 +160,7 @@ impl Prompt {
 
     /// Runs an editing command; false when it is not the editor's.
     pub(crate) fn on_command(&mut self, command: Command, outbox: &mut Outbox) -> bool {
-        // Without words of its own, the editor leaves the keys to the history of moves.
+        // Without typed words, the editor leaves the keys to the commands that move in the tree.
         let is_word = matches!(command, Command::WordLeft | Command::WordRight);
         if is_word && (self.editor.is_empty() || self.is_as_returned()) {
             return false;
@@ -190,7 +191,7 @@ impl Prompt {
         }
     }
 
-    /// Passes on what the editor wants of the clipboard.
+    /// Passes on the clipboard requests of the editor.
     pub(crate) fn serve_editor(&mut self, outbox: &mut Outbox) {
         for request in self.editor.take_requests() {
             outbox.push(match request {

@@ -13,7 +13,8 @@ impl PendingPrompts {
         self.0.push(prompt);
     }
 
-    /// A prompt is in the conversation. Where something on the way has changed its words it is the oldest.
+    /// A prompt is in the conversation. If its text was changed on the way, the oldest pending
+    /// prompt is removed.
     pub(super) fn stored(&mut self, prompt: &UserMessage) {
         let place = self.0.iter().position(|sent| sent.text == prompt.text);
         if !self.0.is_empty() {
@@ -21,7 +22,7 @@ impl PendingPrompts {
         }
     }
 
-    /// Nothing runs: takes what neither came nor waits in the queues.
+    /// Nothing runs: removes and returns the prompts that neither arrived nor wait in the queues.
     pub(super) fn take_lost(&mut self, queue: &Queue) -> Vec<UserMessage> {
         let waits = |sent: &UserMessage| queue.contains(&sent.text);
         let (kept, lost) = std::mem::take(&mut self.0).into_iter().partition(waits);

@@ -71,7 +71,8 @@ impl Prompt {
         if let Some(parsed) = parsed {
             match parsed {
                 Ok(actions) => {
-                    // A command alone is quicker typed than found, and would hide the prompts.
+                    // A command without an argument is quicker to type than to recall, and would
+                    // hide the prompts.
                     if trimmed.contains(char::is_whitespace) {
                         self.remember(trimmed, to.outbox);
                     }
@@ -158,7 +159,8 @@ impl Prompt {
     }
 }
 
-/// Runs a command of the user; the model does not see one with another `!`. With `>` it starts on a terminal.
+/// Runs a shell command of the user. With a second `!`, the model does not see it; with `>`, it
+/// starts on a terminal.
 fn send_shell(command: &str, outbox: &mut Outbox) {
     if let Some(command) = command.strip_prefix('>') {
         let command = command.trim().to_owned();

@@ -20,14 +20,15 @@ impl App {
     pub(super) fn apply_actions(&mut self, now: Instant) {
         for action in self.outbox.take() {
             self.apply(action, now);
-            // Before the next one: ops keep their order.
+            // Actions that an action causes come before the next action, so that ops keep their
+            // order.
             self.apply_actions(now);
         }
         self.transcript.set_open_question(self.questions.open());
     }
 
     fn apply(&mut self, action: Action, now: Instant) {
-        // Nothing on the screen changes by a request.
+        // A request changes nothing on the screen.
         self.outbox
             .redraw(!matches!(action, Action::Op(_) | Action::Effect(_)));
         let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
@@ -79,7 +80,7 @@ impl App {
                 Changes::send(pieces, self.activity.is_idle(), overlays, outbox);
             }
             Action::Answer { id, answer } => {
-                // While another client has control the dialog stays.
+                // While another client has control, the dialog stays.
                 let presence = &self.footer.presence;
                 if !presence.is_controlled_elsewhere(&self.keymap, outbox) {
                     self.questions.answer(id, answer, editor, overlays, outbox);

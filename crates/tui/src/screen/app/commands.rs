@@ -20,7 +20,7 @@ impl App {
             return handled == Handled::Yes || self.app_command(command, now);
         }
         if self.transcript.is_browsing() {
-            // The one word that means something else here.
+            // In browse mode, this command has another meaning.
             if command == Command::Cancel {
                 self.transcript.step_back();
                 return true;
@@ -51,7 +51,7 @@ impl App {
                         self.outbox.push(action);
                     }
                 }
-                // It needs an argument.
+                // The command needs an argument, which the user types.
                 Err(_) => self.prompt.editor.set_text(&format!("/{} ", slash.name)),
             },
             (Run::Component | Run::Slash, _) => return false,

@@ -15,7 +15,7 @@ use crate::status::{Footer, side_panel::Shared};
 use osier_term::keymap::describe;
 use osier_term::{KeyPress, Links, Token, View, Wrap};
 
-/// Divides the place of the conversation: an empty session has the start page, above what osier reports.
+/// Divides the area of the conversation: an empty session has the start page above the notices.
 fn start_page(transcript: &mut Transcript, mut area: Rect) -> (Rect, Rect) {
     let rows = match transcript.notice_rows(area.width) {
         Some(0) => 0,
@@ -23,7 +23,7 @@ fn start_page(transcript: &mut Transcript, mut area: Rect) -> (Rect, Rect) {
         _ => area.height,
     };
     let conversation = layout::cut_bottom(&mut area, rows);
-    // A row separates them.
+    // An empty row separates the page and the notices.
     let gap = u16::from(rows > 0).min(area.height);
     area.height -= gap;
     (area, conversation)

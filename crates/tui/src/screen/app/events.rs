@@ -1,4 +1,4 @@
-//! Event handling: passes the events of the host on to the features.
+//! Event handling: passes the events of the session on to the features.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ use osier_protocol::{
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
 
 impl App {
-    /// Applies one event of the host.
+    /// Applies one event of the session.
     pub fn on_event(&mut self, event: &Event, now: Instant) {
         let top = self.overlays.top();
         let changed = self.transcript.apply(event);
@@ -148,7 +148,7 @@ impl App {
         self.footer.code_servers = Vec::new();
         for stored in messages {
             if matches!(*stored.message, AgentMessage::CompactionSummary(_)) {
-                // The fill that earlier answers report is gone.
+                // A compaction makes the token counts of earlier answers invalid.
                 self.footer.context_tokens = 0;
             }
             self.footer.count(&stored.message);
@@ -186,7 +186,7 @@ impl App {
         fan::on_event(event, transcript, activity, footer, overlays, now);
     }
 
-    /// Keys, sign-ins and what they were used for; what the project and plugins add.
+    /// Events of accounts, settings and transfers, and of what projects and plugins add.
     fn on_account(&mut self, event: &Event) {
         // A question that opens by itself takes no keys from what the user does.
         let is_behind = !self.overlays.is_empty() || self.transcript.is_browsing();

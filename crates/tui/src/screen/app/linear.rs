@@ -19,8 +19,8 @@ pub(super) fn selected(buffer: &mut Buffer, areas: Areas) -> Option<Position> {
     Some(linear::first_alphanumeric(buffer, selected))
 }
 
-/// Draws the topmost layer alone: what is above and below each other would be read in one line. Tells where
-/// the cursor belongs.
+/// Draws only the topmost layer, because a screen reader would read the rows of overlapping layers
+/// as one line. Returns where the cursor belongs.
 pub(super) fn draw_layer(
     layers: &mut Layers<Command, Action>,
     buffer: &mut Buffer,

@@ -1,5 +1,5 @@
-//! The complete interface as one value: everything that is shown and typed. It knows neither the terminal nor the host:
-//! input and events go in, ops and effects come out, `draw` paints it.
+//! The complete interface as one value: everything that is shown and typed. It knows neither the
+//! terminal nor the session: input and events go in, ops and effects come out, `draw` paints it.
 //!
 //! The app owns the state of every feature and passes keys, commands, actions and events on to them. A feature gets
 //! everything that it needs as arguments and never knows the app.
@@ -54,7 +54,7 @@ pub struct App {
     pub(crate) focus: Focus,
     overlays: Overlays,
     outbox: Outbox,
-    /// Applied requests to the session and to the program.
+    /// Requests to the session and to the program that the loop has not fetched yet.
     ops: Vec<Op>,
     effects: Vec<Effect>,
     highlighter: Highlighter,
@@ -201,7 +201,7 @@ impl App {
         self.apply_actions(now);
     }
 
-    /// Ops for the host since the last call.
+    /// Ops for the session since the last call.
     pub fn take_ops(&mut self) -> Vec<Op> {
         let mut ops = std::mem::take(&mut self.ops);
         ops.extend(self.transcript.take_ops());

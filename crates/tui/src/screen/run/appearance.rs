@@ -1,5 +1,5 @@
-//! Theme, keymap and settings while the program runs: files that are edited, choices that are made, and what
-//! the terminal says of its colours.
+//! Theme, keymap and settings while the program runs: edited files, choices of the user, and the
+//! colours that the terminal reports.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -93,7 +93,7 @@ impl Screen {
         self.tabs.front.app.show_settings(settings);
     }
 
-    /// Writes a setting and takes it over at once.
+    /// Writes a setting and applies it at once.
     pub(super) fn change_setting(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value.filter(|_| name == "keymap") {
             let text = format!("keymap = {value}\n");
@@ -119,7 +119,7 @@ impl Screen {
         }
     }
 
-    /// Writes a binding into the user's keymap and takes it over at once.
+    /// Writes a binding into the user's keymap and applies it at once.
     pub(super) fn bind(&mut self, binding: &NewBinding) {
         match self
             .appearance
@@ -169,7 +169,8 @@ impl Screen {
         }
     }
 
-    /// The folders hold other files too: only what decides the looks counts.
+    /// Reloads the appearance or the sessions after files changed. The folders contain other files,
+    /// too, which are ignored.
     pub(super) fn on_files_changed(&mut self, paths: &[PathBuf]) {
         let folders = &self.options.folders;
         let (settings, themes, keymaps) = (folders.settings(), folders.themes(), folders.keymaps());
@@ -278,7 +279,7 @@ impl Screen {
             && self.appearance.keymap(&settings.keymap).0 != front.keymap)
     }
 
-    /// Follows theme, keymap and settings files while they are edited.
+    /// Watches the files of themes, keymaps and settings.
     pub(super) fn watch(&mut self) -> (Option<Watcher>, mpsc::UnboundedReceiver<Vec<PathBuf>>) {
         let folders = &self.options.folders;
         let watched = vec![

@@ -95,7 +95,7 @@ async fn picture(is_set: impl Fn(&str) -> bool) -> Option<Attachment> {
     None
 }
 
-/// Why there is nothing, and what helps.
+/// Why no image was found in the clipboard, and what the user can do.
 fn advice(is_set: impl Fn(&str) -> bool) -> String {
     let needs = if cfg!(target_os = "macos") {
         "`pngpaste` (brew install pngpaste)"

@@ -130,7 +130,7 @@ fn at_line(editor: &str, line: usize) -> String {
     }
 }
 
-/// Runs the program on a file with `text` and gives back what it holds afterwards.
+/// Runs the program on a file with `text` and returns the text of the file afterwards.
 fn edit(program: &str, text: &str) -> std::io::Result<String> {
     let folder = TemporaryFolder::new(FolderKind::Editor)?;
     let path = folder.path().join("prompt.md");
@@ -139,7 +139,7 @@ fn edit(program: &str, text: &str) -> std::io::Result<String> {
     let command = format!("{program} \"$1\"");
     let name = path.to_string_lossy();
     foreground::run("sh", ["-c", &command, "osier", &name])?;
-    // The program can have put anything there.
+    // The program may have written anything.
     Ok(regular_file::read_text(&path, regular_file::SMALL)?)
 }
 

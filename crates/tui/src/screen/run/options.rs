@@ -21,8 +21,8 @@ pub struct Options {
     pub accounting: Option<File>,
     /// The agent runs on a server.
     pub elsewhere: Option<Elsewhere>,
-    /// Called when the user has quit, with the exit code: what follows may hang. Programs that embed the interface may go
-    /// on afterwards.
+    /// Called when the user has quit, with the exit code: work after this call may hang. Programs
+    /// that embed the interface may continue afterwards.
     pub leaving: fn(i32),
 }
 

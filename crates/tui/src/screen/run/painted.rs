@@ -66,7 +66,7 @@ impl Painted {
         changed
     }
 
-    /// Nothing of them is on the screen any more.
+    /// Forgets the strips, because none of them is on the screen any more.
     pub(super) fn forget(&mut self) {
         self.strips.clear();
     }

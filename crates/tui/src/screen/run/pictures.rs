@@ -59,7 +59,8 @@ impl Screen {
             Images::Blocks => Protocol::Blocks,
             Images::Auto => self.painted.protocol(kind.host),
         };
-        // A number of a picture is a colour; without colours there is nothing to tell it by.
+        // The number of a picture is sent as a colour; without colours, the terminal cannot know
+        // which picture is meant.
         let depth = kind.depth;
         let shows = match protocol {
             Protocol::Blocks => depth != ColourDepth::None,
@@ -85,7 +86,7 @@ impl Screen {
         })
     }
 
-    /// Queues what the terminal is sent of pictures with the frame that was just drawn.
+    /// Queues the picture data that is sent with the frame that was just drawn.
     pub(super) fn send_pictures(&mut self) {
         let bytes = self.tabs.front.app.pictures.take_bytes();
         if !bytes.is_empty() {

@@ -58,12 +58,12 @@ impl Screen {
 pub(super) type Opener =
     dyn Fn(OpenOptions, Opening) -> Result<(SessionHandle, Subscription<Event>), String>;
 
-/// How another session is opened in a new tab.
+/// Opens another session in a new tab.
 pub struct Open(pub(super) Box<Opener>);
 
 impl Open {
-    /// `open` gives a host that is just starting, and its events from the first one on; else why not, for the
-    /// person.
+    /// `open` returns a session that is starting, with its events from the first one on, or the
+    /// reason for the user why there is none.
     pub fn new(
         open: impl Fn(OpenOptions, Opening) -> Result<(SessionHandle, Subscription<Event>), String>
         + 'static,

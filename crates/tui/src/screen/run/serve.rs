@@ -18,7 +18,7 @@ use osier_term::frame::{Cursor, SentFrame};
 use osier_term::input::{InputEvent, TerminalReply};
 use osier_term::terminal::{Signal, Signals};
 
-/// How long a terminal may accept nothing before its user is taken for gone: a connection that was lost without a word.
+/// How long a terminal may accept nothing before osier ends: the connection was probably lost.
 const DEAF: Duration = Duration::from_mins(10);
 
 /// The number of SIGHUP.

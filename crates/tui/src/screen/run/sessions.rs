@@ -56,7 +56,8 @@ impl Screen {
         }
     }
 
-    /// Plays the demo in a tab of its own: its changes can be reviewed there, and nothing of the user's changes.
+    /// Plays the demo in its own tab: its changes can be reviewed there, and the user's files do
+    /// not change.
     fn begin_demo(&mut self, prompt: &str) {
         let folder = match tour::scratch_copy() {
             Ok(folder) => folder,
@@ -84,7 +85,7 @@ impl Screen {
         }
     }
 
-    /// Opens a new session or a stored one and shows it. Whether that was possible.
+    /// Opens a new session or a stored one and shows it. Returns whether that was possible.
     fn begin(&mut self, stored: Option<StoredSession>) -> bool {
         let front = &self.tabs.front.app;
         let is_new = stored.is_none();

@@ -153,7 +153,8 @@ impl Tab {
         prompts
     }
 
-    /// Another session takes the place of the one that the prompts of the command line are for: the user sends them.
+    /// Another session replaces the one that the prompts of the command line are for. The prompts
+    /// go to the editor, and the user decides.
     fn return_prompts(&mut self) {
         let prompts = std::mem::take(&mut self.prompts).into_iter().rev();
         let texts = prompts.map(|prompt| prompt.typed.unwrap_or(prompt.text));
@@ -168,11 +169,11 @@ impl Tab {
         self.draft.stale = true;
     }
 
-    /// Stores the draft when it has changed. After the op that sends the prompt.
+    /// Stores the draft when it has changed. Must be called after the op that sends the prompt.
     fn save_draft(&mut self) {
         let draft = &mut self.draft;
         let edits = Some(self.app.prompt.editor.edits());
-        // A key that only moves the cursor does not have a long text compared.
+        // Without an edit, such as after a cursor move, long texts are not compared.
         if !std::mem::take(&mut draft.stale) || draft.edits == edits {
             return;
         }

@@ -205,8 +205,8 @@ impl Tabs {
         }
     }
 
-    /// Waits until that is done. Adds to `said` what stays in the terminal of the session in front, such as an interrupted
-    /// answer.
+    /// Waits until the sessions have ended. Adds to `said` what stays in the terminal of the
+    /// session in front, such as an interrupted answer.
     pub(crate) async fn ended_all(self, said: &mut Vec<String>, output: ExitOutput) {
         let mut closing = self.closing;
         for tab in self.others {

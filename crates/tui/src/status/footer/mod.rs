@@ -293,7 +293,7 @@ impl Footer {
         }
     }
 
-    /// Planning confines commands by itself.
+    /// The sandbox mode; nothing in plan mode, which confines commands itself.
     fn sandbox(&self) -> Vec<Span> {
         if self.sandbox == SandboxMode::Off || self.permissions == PermissionMode::Plan {
             return Vec::new();
@@ -319,7 +319,7 @@ impl Footer {
         spans_of(counts, Token::Footer)
     }
 
-    /// The countdown changes by itself, so a screen reader would read it again and again.
+    /// The countdown of the cache; nothing with a screen reader, which would read every change.
     fn cache(&self) -> Vec<Span> {
         let label = if self.settings.screen_reader {
             String::new()

@@ -5,7 +5,8 @@ use osier_base::text;
 use osier_settings::FooterPart;
 use osier_term::{Row, Span, Token};
 
-/// The rank from which on a part stays while the name of the model can be cut: the permission mode is never hidden by it.
+/// The rank from which on a part stays while the name of the model can be cut, so that the name
+/// never hides the permission mode.
 const KEPT: u8 = 8;
 /// Fewest columns of a name that is cut.
 const LEAST_COLUMNS: usize = 8;
@@ -106,7 +107,8 @@ impl Footer {
         }
     }
 
-    /// The pieces of the left side, without what has no room at their beginning; the open sessions stay.
+    /// The pieces of the left side without those at its start that have no room; the open sessions
+    /// stay.
     fn cut(&self, mut pieces: Vec<Piece>, room: usize) -> Vec<Span> {
         let first = pieces.first().map(|piece| piece.part);
         if pieces.len() < 2 || first != Some(FooterPart::Sessions) {

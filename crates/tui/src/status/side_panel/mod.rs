@@ -23,10 +23,10 @@ const LEAST: u16 = 140;
 /// The columns of the panel, with the rule at its left.
 const WIDTH: u16 = 37;
 
-/// The panel. The panel owns what it shows, except the data of other features.
+/// The panel, which owns what it shows except the data of other features.
 #[derive(Debug, Default)]
 pub(crate) struct SidePanel {
-    /// The user wants it.
+    /// The panel is turned on.
     is_on: bool,
     /// The place of the panel in the last frame.
     area: Option<Rect>,
@@ -74,7 +74,7 @@ impl SidePanel {
         self.is_on = is_on;
     }
 
-    /// Shows or hides it, and saves that.
+    /// Shows or hides the panel, and saves that.
     pub(crate) fn toggle(&mut self, outbox: &mut Outbox) {
         self.is_on = !self.is_on;
         outbox.push(Effect::Remember {
@@ -123,7 +123,7 @@ impl SidePanel {
         self.laid_out = None;
     }
 
-    /// Draws it where `divide` left room.
+    /// Draws the panel where `divide` left room.
     pub(crate) fn draw(&mut self, shared: &Shared<'_>, surface: &mut Surface<'_>) {
         let Some(area) = self.area else {
             return;
@@ -163,7 +163,7 @@ impl SidePanel {
                     screen: self.screen,
                     files: Files {
                         is_stale: true,
-                        // An answer of the session before is none to a later request.
+                        // An answer for the previous session must not match a later request.
                         request: self.files.request,
                         ..Files::default()
                     },

@@ -179,7 +179,7 @@ impl Section {
         if rows.len() + usize::from(more > 0) > room {
             let cut = rows.split_off(room.saturating_sub(1));
             more += cut.iter().filter(|(_, target)| target.is_some()).count() as u64;
-            // The folder of files that are all cut.
+            // A folder whose files are all cut is removed, too.
             if rows.len() > 1 && rows.last().is_some_and(|(_, target)| target.is_none()) {
                 rows.pop();
             }

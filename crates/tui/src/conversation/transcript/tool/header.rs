@@ -152,7 +152,7 @@ impl ToolCell {
         subject.unwrap_or_else(|| compact(arguments))
     }
 
-    /// Duration and how it ended, once it has.
+    /// The duration of the call and how it ended; nothing while the call runs.
     fn ending(&self, tool: Option<&BuiltIn>) -> Option<String> {
         let result = match &self.phase {
             Phase::Done(result) => result,
@@ -198,7 +198,8 @@ fn shorten_subject(subject: &str, width: u16) -> String {
     }
 }
 
-/// The subject while its JSON still streams: the value of the subject's key as far as it came.
+/// The subject while its JSON still streams: the value of the subject's key as far as it has
+/// arrived.
 fn partial_subject(raw: &str, tool: Option<&BuiltIn>) -> String {
     let Some(tool) = tool else {
         return text::single_line(text::tail_bytes(raw, 200));

@@ -1,6 +1,6 @@
-//! The cell of a tool call, from the moment its name streams in to its result. The row of a tool says how its calls and
-//! results are shown; a tool without a row shows its arguments and its text. `header` draws the call, `proposal` a call
-//! that waits for a permission, `result` what it gave.
+//! The cell of a tool call, from the moment its name streams in to its result. The row of a tool
+//! says how its calls and results are shown; a tool without a row shows its arguments and its text.
+//! `header` draws the call, `proposal` a call that waits for a permission, `result` the result.
 
 mod header;
 pub(crate) mod proposal;
@@ -62,7 +62,7 @@ pub(crate) struct ToolCell {
     pub screen: Option<Output>,
     /// The colours of the result, which are not stored in its text.
     colours: Box<[Run]>,
-    /// The syntax of its diff.
+    /// The syntax of the call's diff.
     syntax: diff::Syntax,
     /// The progress of the running call.
     status: String,
@@ -104,7 +104,7 @@ impl ToolCell {
         cell
     }
 
-    /// About how many bytes of text it holds.
+    /// The approximate bytes of text in the call.
     pub(crate) fn weight(&self) -> usize {
         let result = match &self.phase {
             Phase::Done(result) => {
@@ -122,18 +122,18 @@ impl ToolCell {
         result + self.raw.len() + weight_of(&self.arguments)
     }
 
-    /// More output of the running call.
+    /// Adds output of the running call.
     pub(crate) fn update(&mut self, update: &ToolUpdate) {
         match update {
             ToolUpdate::Status { text } => self.status = text::single_line(text),
             ToolUpdate::Agent { event } => self.nested.on_event(event),
-            // The screen is no editor and has none.
+            // Only editors have terminals of their own.
             ToolUpdate::Terminal { .. } => {}
             ToolUpdate::Output(output) => self.live.append(output, LIVE_LIMIT),
         }
     }
 
-    /// The call's end. Live output is no longer needed.
+    /// Ends the call. Live output is no longer needed.
     pub(crate) fn finish(&mut self, result: Arc<ToolResultMessage>) {
         let live = std::mem::take(&mut self.live);
         self.colours = carried(&live.text, &live.colours, &result_text(&result)).into();
@@ -142,7 +142,7 @@ impl ToolCell {
         self.propose(None);
         self.nested = TaskDetails::default();
         self.status = String::new();
-        // Arguments that never became an object are shown as far as they came.
+        // Arguments that never became an object are shown as far as they arrived.
         if !self.arguments.is_null() {
             self.raw.clear();
         }
@@ -180,7 +180,7 @@ impl ToolCell {
         Some(self.arguments.get(part.argument)?.as_str()?.to_owned())
     }
 
-    /// Sends the lines of its diff to be coloured.
+    /// Sends the lines of the call's diff to be coloured.
     pub(crate) fn request_highlight(&mut self, highlighter: &mut Highlighter) {
         if let Some(Subject::Diff { path, diff }) = self
             .proposal
@@ -204,7 +204,7 @@ impl ToolCell {
         self.syntax.apply(highlighted)
     }
 
-    /// The files of the pictures it gave, in base64.
+    /// The files of the pictures in the result, in base64.
     pub(super) fn pictures(&self) -> impl Iterator<Item = &str> {
         let content = match &self.phase {
             Phase::Done(result) => result.result.content.as_slice(),
@@ -220,8 +220,8 @@ impl ToolCell {
         matches!(&self.phase, Phase::Done(result) if !result.status.is_success())
     }
 
-    /// The words for several calls like this one, which only read something: `read` and `file`. A picture is not for
-    /// groups.
+    /// The verb and the noun that count several calls like this one, such as `read` and `file`, if
+    /// the call only read something. A call with a picture is never in a group.
     pub(crate) fn several(&self) -> Option<(&'static str, &'static str)> {
         let looked = matches!(&self.phase, Phase::Done(result) if result.status.is_success());
         let is_text = self.pictures().next().is_none();

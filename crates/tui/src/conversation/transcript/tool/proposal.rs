@@ -1,5 +1,6 @@
-//! The call that a question asks about, complete: the command, the change, or the arguments. The cell of the call shows
-//! it while the question waits; the question itself where the conversation does not.
+//! The complete call that a question asks about: the command, the change, or the arguments. The
+//! cell of the call shows it while the question waits; if the conversation does not have the cell,
+//! the question shows it.
 
 use serde_json::Value;
 
@@ -104,7 +105,8 @@ fn body_rows(
     let mut rows = Vec::new();
     match subject {
         Subject::Command { command, cwd } => {
-            // From the call itself: its subject has the notations already, which would not be marked.
+            // The call itself is read: its subject already contains the notations, which would not
+            // be marked.
             let call = arguments.and_then(command_of);
             command_rows(&marked(call.unwrap_or(command)), head, inner, &mut rows);
             // The complete path: the effect of a command depends on its directory.
@@ -137,7 +139,7 @@ fn body_rows(
     rows
 }
 
-/// Whether a text is nothing but the arguments.
+/// Whether a text is only the arguments as JSON.
 fn is_json_of(text: &str, arguments: &Value) -> bool {
     let shown = serde_json::to_string_pretty(arguments).unwrap_or_default();
     arguments.is_object() && visible(&shown) == text
@@ -165,7 +167,7 @@ fn argument_rows(arguments: &Value, inner: usize, rows: &mut Vec<Row>) {
     }
 }
 
-/// The argument that is the call, when there is one: the command of a shell.
+/// The argument that stands for the complete call, if there is one: the command of a shell.
 pub(crate) fn command_of(arguments: &Value) -> Option<&str> {
     arguments.get("command")?.as_str()
 }

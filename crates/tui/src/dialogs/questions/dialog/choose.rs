@@ -16,7 +16,7 @@ use osier_tools::EDIT_RULES;
 pub(super) struct Choose {
     lines: Vec<Line>,
     selected: usize,
-    /// The choice that was clicked last: a second click gives it.
+    /// The choice that was clicked last: a second click answers with it.
     clicked: Option<usize>,
     /// The patterns that can be allowed, and the one that is shown.
     patterns: Vec<String>,
@@ -298,7 +298,7 @@ impl Choose {
         }
     }
 
-    /// A click selects a choice; a second one gives it.
+    /// A click selects a choice; a second click answers with it.
     pub(super) fn click(&mut self, choice: usize) -> Step {
         if choice >= self.lines.len() {
             return Step::Stay;

@@ -22,16 +22,18 @@ use osier_term::{Face, Row, Span, Token, View, Wrap};
 const LEAST_ROWS: usize = 3;
 /// Rows a title may take.
 const TITLE_ROWS: usize = 3;
-/// Rows that the dialog has on any screen that has them.
+/// Rows that the dialog always gets if the screen has them.
 const ALWAYS: u16 = 8;
-/// Rows of the conversation that a dialog with its subject leaves: the subject is what must be read.
+/// Rows of the conversation above a dialog that shows its subject: few, because the user must read
+/// the subject.
 const LEFT: u16 = 3;
 
 /// The rows of the dialog, and where its parts are.
 struct Layout {
     rows: Vec<Row>,
     body: Painted,
-    /// The first row of the body in `rows`, the first row of it that is shown, and how many are.
+    /// The index of the body's first row in `rows`, the first visible row of the body, and the
+    /// number of visible rows.
     body_at: usize,
     first: usize,
     shown: usize,
@@ -46,7 +48,7 @@ impl Dialog {
         self.setting.cut = cut;
     }
 
-    /// The rows that it takes above the footer of this screen.
+    /// The rows that the dialog needs above the footer.
     pub(in crate::dialogs::questions) fn height(&mut self, screen: Rect) -> u16 {
         let layout = self.lay_out(screen, false);
         // The rule with the keys.
@@ -216,7 +218,7 @@ impl Dialog {
         self.subject.as_ref().map_or(0, |(_, rows)| rows.len())
     }
 
-    /// The rule with the keys, and what of the call is not on the screen.
+    /// The rule with the keys, and how many rows of the call are not on the screen.
     fn bottom_row(&self, width: usize, view: &View<'_, Command>) -> Row {
         let (above, below) = self.setting.cut;
         let (remark, face) = match (above, below) {

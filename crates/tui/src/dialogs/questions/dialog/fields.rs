@@ -1,4 +1,5 @@
-//! A form: a line a field, a switch for yes and no, a row of choices; an error is below its field.
+//! A form: one line for each field, a switch for yes and no, a row of choices. An error is below
+//! its field.
 
 use serde_json::Value;
 

@@ -41,17 +41,17 @@ pub(super) struct Dialog {
     /// The dialog is on the screen; before that, keys are ignored.
     shown: bool,
     guard: Option<Guard>,
-    /// When the guard ends: it begins on the screen.
+    /// When the guard ends. It begins when the dialog is on the screen.
     ready: Option<Instant>,
-    /// Until then, typed text other than an answer goes to the editor.
+    /// Until this time, typed text other than an answer goes to the editor.
     text_until: Option<Instant>,
     /// Text that was written before `esc` returned to the choices.
     left: Option<Box<Write>>,
     /// Rows of the subject at the width they were laid out for.
     subject: Option<(usize, Vec<Row>)>,
-    /// The colours of its diff.
+    /// The colours of the subject's diff.
     syntax: Syntax,
-    /// First row of the subject that is shown, and how many are.
+    /// The first visible row of the subject, and the number of visible rows.
     top: usize,
     page: usize,
     setting: Setting,
@@ -132,12 +132,12 @@ impl Dialog {
         self
     }
 
-    /// Whether keys can answer it.
+    /// Whether keys can answer the question.
     fn is_ready(&self, now: Instant) -> bool {
         self.shown && (self.guard.is_none() || self.ready.is_some_and(|ready| now >= ready))
     }
 
-    /// Whether typed text is for it.
+    /// Whether typed text is for the dialog, not for the editor.
     fn takes(&self, text: &str, now: Instant) -> bool {
         let is_for_editor = self.text_until.is_some_and(|until| now < until);
         self.is_ready(now) && (!is_for_editor || is_letters(text))
@@ -248,7 +248,7 @@ impl Dialog {
         }
     }
 
-    /// Whether its own rows are more than fit.
+    /// Whether the dialog shows its subject only in part.
     fn is_cut(&self) -> bool {
         let rows = self.subject.as_ref().map_or(0, |(_, rows)| rows.len());
         !self.setting.has_call && rows > self.page
@@ -260,7 +260,7 @@ impl Dialog {
         self.top = self.top.saturating_add_signed(rows).min(last);
     }
 
-    /// The keys and the wheel that scroll: its subject if that is cut, else the conversation.
+    /// Scrolls for a key or the wheel: the subject if it is cut, else the conversation.
     fn scroll_by(&mut self, command: Command, cx: &mut Cx<'_, Action>) {
         if !self.is_cut() {
             return cx.push(command);
@@ -275,13 +275,13 @@ impl Dialog {
         });
     }
 
-    /// Whether a cell of the screen belongs to it.
+    /// Whether a cell of the screen belongs to the dialog.
     pub(super) fn covers(&self, x: u16, y: u16) -> bool {
         self.area.contains(Position { x, y })
     }
 
-    /// The mouse over it: the wheel scrolls its subject, a click selects a choice, and a second click gives it. The wheel
-    /// never selects an answer.
+    /// The mouse over the dialog: the wheel scrolls the subject, a click selects a choice, and a
+    /// second click answers with it. The wheel never selects an answer.
     pub(super) fn on_mouse(&mut self, mouse: MouseInput, cx: &mut Cx<'_, Action>) -> bool {
         let at = Position {
             x: mouse.column,
@@ -357,11 +357,11 @@ impl Component<Command, Action> for Dialog {
                 self.back(cx);
                 return Handled::Yes;
             }
-            // They show what helps to decide; the question is there again when they close.
+            // These views help to decide; the question returns when they close.
             Command::Tree | Command::Changes | Command::ToggleTodo | Command::SidePanel => {
                 cx.push(command);
             }
-            // The user opens it.
+            // The user opens the dialog, so it needs no guard.
             Command::Answer => (self.guard, self.text_until) = (None, None),
             _ if command.passes_questions() => cx.push(command),
             Command::PageUp | Command::PageDown | Command::LineUp | Command::LineDown => {

@@ -99,7 +99,7 @@ impl Write {
         matches!(self.field, Field::Lines(_))
     }
 
-    /// Whether both are for the same.
+    /// Whether both texts have the same purpose.
     pub(super) fn is_for_same(&self, other: &Self) -> bool {
         self.purpose == other.purpose
     }
@@ -226,7 +226,7 @@ impl Write {
     }
 }
 
-/// The arguments with what was written in place; none when nothing changed.
+/// The arguments with the edited text; `None` if nothing changed.
 fn edited(question: &Question, shown: &str, text: &str) -> Result<Option<Value>, String> {
     let QuestionKind::Permission { arguments, .. } = &question.kind else {
         return Ok(None);

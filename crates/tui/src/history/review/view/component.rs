@@ -18,7 +18,7 @@ use osier_term::{
 
 /// From this width on the list is next to the changes.
 const SIDE_BY_SIDE: u16 = 90;
-/// Columns of the list at least. It grows with long paths to a third of the screen.
+/// Minimum columns of the list. Long paths widen it, up to a third of the screen.
 const LIST: u16 = 34;
 impl DiffView {
     /// Jumps to the next error or warning of a changed file: to its change, or to the rows of diagnostics below the
@@ -42,7 +42,7 @@ impl DiffView {
         self.select(file);
         let pieces = hunks(&self.files[file].diff);
         let hunk = pieces.iter().position(|piece| contains(piece, line));
-        // The mark is new.
+        // The rows do not have the mark of the new selection yet.
         if let Some(width) = self.laid_out.take().map(|laid| laid.width) {
             self.lay_out(width);
         }
@@ -57,13 +57,13 @@ impl DiffView {
 }
 
 impl DiffView {
-    /// The keys.
+    /// The line of keys.
     fn help(&self, width: usize, keymap: &Keymap<Command>) -> Row {
         let help = keys(keymap, self.is_outdated(), width);
         Row::plain(text::truncate(&help, width).into_owned(), Token::Muted)
     }
 
-    /// The comment on the selected change. One of an outdated review is in the rows.
+    /// The comment on the selected change. The comment of an outdated review is in the rows.
     fn comment(&self, width: usize) -> Option<Row> {
         let (path, piece) = self.current().filter(|_| !self.is_outdated())?;
         let said = self.review.of(path, piece)?;

@@ -10,7 +10,7 @@ use osier_term::{Row, Token};
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
     pub(super) list: Vec<CodeProblem>,
-    /// The one that was jumped to.
+    /// The diagnostic that the user jumped to.
     pub(super) selected: Option<usize>,
 }
 

@@ -86,14 +86,14 @@ impl DiffView {
         .collect()
     }
 
-    /// The list of files for `width`; the part that holds the selected one.
+    /// The part of the list of files around the selected file, for `width`.
     pub(super) fn list(&self, width: usize, height: usize) -> Vec<Row> {
         let first = self.first_listed(height);
         let files = self.files.iter().enumerate().skip(first).take(height);
         files.map(|(place, _)| self.line(place, width)).collect()
     }
 
-    /// Rows of the list where it is above the changes, of `body`: the changes have most of them.
+    /// Rows of the list above the changes, out of `body` rows: the changes have most of them.
     pub(super) fn rows_above(&self, body: u16) -> u16 {
         const PART: u16 = 4;
         let most = if self.linear { 1 } else { (body / PART).max(1) };
@@ -102,7 +102,7 @@ impl DiffView {
             .clamp(1, most)
     }
 
-    /// The list above the changes. Where it is cut, the selected file has its number.
+    /// The list above the changes. If the list is cut, the selected file has its number.
     pub(super) fn above(&self, width: usize, height: usize) -> Vec<Row> {
         let count = self.files.len();
         if height < 2 || count < 2 {

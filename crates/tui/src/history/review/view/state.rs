@@ -32,17 +32,17 @@ pub(crate) struct DiffView {
     pub(super) widest: u16,
     /// The colours of each file.
     pub(super) syntax: Vec<Syntax>,
-    /// Colours have come or reviews were set that are not in the rows.
+    /// New colours or reviews are not in the rows yet.
     pub(super) stale: bool,
     pub(super) selected: usize,
-    /// The change of that file that keys are for.
+    /// The change of the selected file that keys act on.
     pub(super) hunk: usize,
     /// The first row of the changes that is shown.
     pub(super) top: usize,
     pub(super) page: usize,
     pub(super) layout: Option<DiffLayout>,
     pub(super) laid_out: Option<LaidOut>,
-    /// Show the end of the file once it is laid out: it was entered from below.
+    /// The file was entered from below: its end is shown once it is laid out.
     pub(super) from_below: bool,
     pub(super) review: Review,
     pub(crate) problems: Problems,
@@ -159,7 +159,7 @@ impl DiffView {
         pieces
     }
 
-    /// Whether the change that keys are for is gone and has a review.
+    /// Whether the change that keys act on is gone and has a review.
     pub(super) fn is_outdated(&self) -> bool {
         let file = self.files.get(self.selected);
         file.is_some_and(|file| {
@@ -168,7 +168,7 @@ impl DiffView {
         })
     }
 
-    /// The change that keys are for: its file and its text.
+    /// The change that keys act on: its file and its text.
     pub(super) fn current(&self) -> Option<(&str, &str)> {
         let file = self.files.get(self.selected)?;
         let pieces = self.pieces(file);
@@ -201,7 +201,7 @@ impl DiffView {
         self.laid_out.as_ref().map_or(&[], |laid| &laid.hunks)
     }
 
-    /// Scrolls; the change that keys are for is one on the screen.
+    /// Scrolls; keys act on a change that is on the screen.
     pub(super) fn scroll(&mut self, rows: isize) {
         let last = self.count().saturating_sub(self.page);
         self.top = self.top.saturating_add_signed(rows).min(last);
@@ -225,7 +225,7 @@ impl DiffView {
         }
     }
 
-    /// To the next change, of the next file behind the last one.
+    /// Selects the next change; after the last one, the first change of the next file.
     pub(super) fn next_hunk(&mut self) {
         if self.hunk + 1 < self.starts().len() {
             self.hunk += 1;
