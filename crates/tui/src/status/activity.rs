@@ -56,6 +56,20 @@ pub(crate) struct Activity {
     /// The name of work that is no answer of the model.
     task: Option<&'static str>,
     streamed: Streamed,
+    server: Server,
+}
+
+/// Whether the server that does the work can be heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Server {
+    /// This program does the work, or the client has not joined yet.
+    #[default]
+    None,
+    Heard,
+    /// The connection is lost since then: everything below is what was known at that time.
+    Silent {
+        since: Instant,
+    },
 }
 
 /// The bytes of answers that the run has received.
@@ -89,6 +103,15 @@ impl Activity {
         self.step = None;
         self.task = None;
         self.streamed = Streamed::default();
+    }
+
+    /// The connection to the server stands, or does not.
+    pub(crate) fn set_connected(&mut self, is_connected: bool, now: Instant) {
+        self.server = match self.server {
+            _ if is_connected => Server::Heard,
+            Server::Heard => Server::Silent { since: now },
+            unchanged => unchanged,
+        };
     }
 
     /// Names the work that runs, until it ends.
@@ -209,10 +232,14 @@ impl Activity {
     /// When the line changes next without an event.
     pub(crate) fn next_change(&self, now: Instant) -> Option<Instant> {
         // A screen reader would read again what changes by itself.
-        let since = self.since().filter(|_| !self.settings.screen_reader);
+        let (since, is_silent) = match self.server {
+            Server::Silent { since } => (Some(since), true),
+            Server::None | Server::Heard => (self.since(), false),
+        };
+        let since = since.filter(|_| !self.settings.screen_reader);
         let tick = since.map(|since| {
             let elapsed = now.saturating_duration_since(since);
-            if self.settings.reduced_motion {
+            if is_silent || self.settings.reduced_motion {
                 return since + Duration::from_secs(elapsed.as_secs() + 1);
             }
             now + spinner::until_next(elapsed)
@@ -237,7 +264,10 @@ impl Activity {
             return Vec::new();
         }
         let width = usize::from(width);
-        if let Work::Retrying { reason, .. } = &self.work {
+        let is_silent = matches!(self.server, Server::Silent { .. });
+        if let Work::Retrying { reason, .. } = &self.work
+            && !is_silent
+        {
             if self
                 .reason_fits(&self.label_row(now, asks), width)
                 .is_some()
@@ -266,6 +296,9 @@ impl Activity {
         let Work::Retrying { reason, .. } = &self.work else {
             return None;
         };
+        if let Server::Silent { .. } = self.server {
+            return None;
+        }
         let reason = format!(" · {}", text::single_line(reason));
         (label.width() + text::width(&reason) <= width).then_some(reason)
     }
@@ -273,6 +306,19 @@ impl Activity {
     /// The running work, and for how long it runs.
     fn label_row(&self, now: Instant, asks: bool) -> Row {
         let mut row = Row::default();
+        if let Server::Silent { since } = self.server {
+            let text = self.last_known(since, now, asks);
+            row.push(
+                if self.settings.screen_reader {
+                    ""
+                } else {
+                    "· "
+                },
+                Token::Warning,
+            );
+            row.push(text, Token::Warning);
+            return row;
+        }
         if let Some(since) = self.since() {
             let elapsed = now.saturating_duration_since(since);
             let mark = if self.settings.reduced_motion {
@@ -348,6 +394,32 @@ impl Activity {
             Work::Idle => None,
             Work::Working { since } | Work::Retrying { since, .. } | Work::Shell { since } => {
                 Some(*since)
+            }
+        }
+    }
+
+    /// How long nothing is known, and the work at the time when the connection was lost. Nothing here can be interrupted.
+    fn last_known(&self, lost: Instant, now: Instant, asks: bool) -> String {
+        let step = self
+            .task
+            .or(self.step.as_ref().map(|(step, _)| step.as_str()));
+        let work = match &self.work {
+            Work::Idle => None,
+            Work::Working { .. } if asks => Some("waiting for you"),
+            Work::Working { .. } => Some(step.unwrap_or("working")),
+            Work::Retrying { .. } => Some("waiting to retry"),
+            Work::Shell { .. } => Some("running your command"),
+        };
+        if self.settings.screen_reader {
+            let work = work.unwrap_or("nothing ran");
+            return format!("Not connected, last known: {work} ");
+        }
+        let silent = time(now.saturating_duration_since(lost));
+        match work.zip(self.since()) {
+            None => format!("Not connected for {silent}"),
+            Some((work, since)) => {
+                let reached = time(lost.saturating_duration_since(since));
+                format!("Not connected for {silent} · last known: {work}, {reached}")
             }
         }
     }
@@ -590,6 +662,29 @@ mod tests {
         let text = "enter exports to this file, .html";
         activity.toast.show(&crate::actions::Toast::info(text), now);
         assert_eq!(row(&activity), format!("  {text}"));
+    }
+
+    /// Nobody knows whether the work goes on: no spinner, no key that would do nothing.
+    #[test]
+    fn without_a_connection_the_last_known_state_is_shown() {
+        let mut activity = without_motion();
+        let now = Instant::now();
+        let at = |seconds| now + Duration::from_secs(seconds);
+        let text = |activity: &Activity, seconds| activity.row(at(seconds), 80, None, false).text();
+        // Before the client has joined, the start page says what happens.
+        activity.set_connected(false, now);
+        assert_eq!(text(&activity, 3), "");
+        activity.set_connected(true, now);
+        activity.begin(now);
+        activity.step = Some(("writing".to_owned(), now));
+        activity.set_connected(false, at(22));
+        let shown = "· Not connected for 1:08 · last known: writing, 22s";
+        assert_eq!(text(&activity, 90), shown);
+        assert_eq!(activity.next_change(at(90)), Some(at(91)));
+        activity.end();
+        assert_eq!(text(&activity, 90), "· Not connected for 1:08");
+        activity.set_connected(true, at(91));
+        assert_eq!(text(&activity, 91), "");
     }
 
     #[test]

@@ -121,7 +121,9 @@ impl App {
                 you,
             } => self.footer.presence = Presence::of(clients, *writer, *you),
             Event::Connection { state, detail } => {
-                if *state != ConnectionState::Connected {
+                let is_connected = *state == ConnectionState::Connected;
+                self.activity.set_connected(is_connected, now);
+                if !is_connected {
                     self.footer.presence = Presence::default();
                 }
                 self.footer.connection = Some((*state, text::single_line(detail)));
