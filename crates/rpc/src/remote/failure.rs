@@ -28,6 +28,7 @@ pub(super) enum FailureKind {
     HostKey,
     NoSsh,
     NoProgram,
+    Crashed,
     Certificate,
     Unproven,
     WrongToken,
@@ -109,6 +110,12 @@ const KINDS: &[(FailureKind, &str, &str, Retry)] = &[
         AfterJoin,
     ),
     (
+        F::Crashed,
+        "osier ended with an error on that machine",
+        "run `osier doctor` on that machine",
+        AfterJoin,
+    ),
+    (
         F::Certificate,
         "the certificate of the server is not trusted",
         "use the name in the certificate, or add its issuer with the setting `ca_file`",
@@ -174,6 +181,11 @@ const SSH_MESSAGES: &[(&str, FailureKind)] = &[
     ("no server runs on this machine", F::NotRunning),
     ("unknown argument `--connect`", F::OtherVersion),
     ("unknown argument `--request`", F::OtherVersion),
+    ("osier: internal error", F::Crashed),
+    ("segmentation fault", F::Crashed),
+    ("illegal instruction", F::Crashed),
+    ("core dumped", F::Crashed),
+    ("killed  ", F::Crashed),
     ("command not found", F::NoProgram),
     ("unknown command", F::NoProgram),
     (": not found", F::NoProgram),
@@ -317,6 +329,15 @@ mod tests {
                 F::OtherVersion,
             ),
             ("error: no server runs on this machine", F::NotRunning),
+            (
+                "osier: internal error: panicked at src/main.rs:1:1:\nno such file or directory",
+                F::Crashed,
+            ),
+            (
+                "bash: line 1:  77 Segmentation fault      osier rpc --connect",
+                F::Crashed,
+            ),
+            ("zsh: killed     osier rpc --connect", F::Crashed),
             (
                 "ssh: connect to host box port 22: Connection refused",
                 F::Unreachable,
