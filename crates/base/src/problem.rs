@@ -72,7 +72,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         let is_near =
             |distance: usize| distance * 3 <= candidate.len().max(name.len()).saturating_add(1);
         let known = lower(candidate);
-        // Each character more or less is a difference: most names are never compared.
+        // The difference in length is a lower limit of the distance: most names are never compared.
         if !is_near(written.len().abs_diff(known.len())) {
             return None;
         }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub struct Request {
     /// `type` of the request on the wire.
     pub name: &'static str,
-    /// The name of its command, if that is another.
+    /// The name of its command, if it differs.
     pub command: Option<&'static str>,
     /// More names of its command.
     pub aliases: &'static [&'static str],
@@ -22,7 +22,8 @@ pub struct Request {
     /// The request waits until the session file is completely read.
     pub needs_session: bool,
     pub parameters: &'static [Parameter],
-    /// `type` of the events that answer it: one of them is sent. None: the end of the request is the answer.
+    /// `type` of the events that answer it: one of them is sent. Empty if the end of the request is
+    /// the answer.
     pub replies: &'static [&'static str],
 }
 
@@ -87,7 +88,7 @@ pub enum Kind {
 /// The kind of parameter that a Rust type is.
 pub trait ParameterType {
     const KIND: Kind;
-    /// The kind of a list of it.
+    /// The kind of a list of this type.
     const LIST: Kind = Kind::Any;
     const OPTIONAL: bool = false;
 }

@@ -227,7 +227,7 @@ pub fn ticked(text: &str) -> Vec<(&str, bool)> {
     parts
 }
 
-/// The sentence without those backticks, for output in one style.
+/// The sentence without paired backticks, for output in one style.
 pub fn unticked(text: &str) -> String {
     ticked(text).into_iter().map(|(part, _)| part).collect()
 }
@@ -279,7 +279,7 @@ pub(crate) fn is_zero_width(char: char) -> bool {
     !char.is_ascii() && width(char.encode_utf8(&mut [0; 4])) == 0
 }
 
-/// Selects the form of the character before it.
+/// Whether a character selects the form of the character before it.
 pub(crate) fn is_variation_selector(char: char) -> bool {
     matches!(char, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }

@@ -176,7 +176,7 @@ async fn talk(child: &mut Child, input: Option<&[u8]>, limit: usize) -> io::Resu
     Ok(output)
 }
 
-/// No error if the program does not read its input.
+/// Writes `input`. A program that does not read it causes no error.
 async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(input).await;

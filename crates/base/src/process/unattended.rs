@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use super::{environment, user_terminal};
 
-/// The hidden subcommand that stands for an editor: the variable and the files follow.
+/// The hidden subcommand that acts as an editor: the variable and the files follow.
 const EDITOR: &str = "__editor";
 /// The hidden subcommand that runs a command on the terminal of the screen: the shell and the command follow.
 const ON_TERMINAL: &str = "__on-terminal";

@@ -145,7 +145,7 @@ fn formatted(text: &str, format: &Format, prefix: Range<usize>) -> Option<Value>
         return None;
     }
     let end = end(text, prefix.end, |byte| format.characters.contain(byte));
-    // The point after a key ends a sentence.
+    // A dot after a key ends a sentence.
     let body = text[prefix.end..end].trim_end_matches('.');
     let end = prefix.end + body.len();
     if body.len() < format.least {
