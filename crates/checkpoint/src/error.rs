@@ -1,4 +1,4 @@
-//! Why there is no checkpoint.
+//! The reasons why there is no checkpoint.
 
 use std::io;
 use std::path::PathBuf;

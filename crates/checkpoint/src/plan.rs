@@ -11,7 +11,7 @@ use osier_walk::IgnoreFile;
 use super::objects::Objects;
 use super::state::{Content, State, StateId};
 
-/// The steps from the state `present` to `target`.
+/// The steps that lead from the state `present` to `target`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     pub target: StateId,
