@@ -1,4 +1,4 @@
-//! Where the context is searched.
+//! The folders that are searched for context.
 
 use std::path::PathBuf;
 
