@@ -56,7 +56,7 @@ pub(super) fn decode<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
         let path = error.path().to_string();
         let cause = error.into_inner();
         invalid_params(match path.as_str() {
-            // The parameters themselves.
+            // The error is in the parameters as a whole.
             "." => format!("invalid parameters: {cause}"),
             path => format!("invalid parameter `{path}`: {cause}"),
         })
