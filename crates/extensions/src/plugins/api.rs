@@ -25,7 +25,7 @@ pub struct PluginEvent {
     pub fields: &'static str,
     /// The result of the function; empty when it is ignored.
     pub returns: &'static str,
-    /// The fields of that.
+    /// The fields that the result can have.
     pub answers: &'static [&'static str],
     /// The effect of a failure of the function, which was asked whether something may happen; empty if osier continues.
     pub failure: &'static str,
@@ -55,7 +55,7 @@ const fn at_load(
     }
 }
 
-/// All of the table `osier`, in the order of the documentation.
+/// All functions and values of the table `osier`, in the order of the documentation.
 pub const FUNCTIONS: &[Function] = &[
     at_load(
         "on",
@@ -193,7 +193,7 @@ const fn asked(event: PluginEvent, answers: &'static [&'static str]) -> PluginEv
     PluginEvent { answers, ..event }
 }
 
-/// An event that guards: a failure of its function has this effect.
+/// An event of a guard: a failure of its function has this effect.
 const fn guarding(event: PluginEvent, failure: &'static str) -> PluginEvent {
     PluginEvent { failure, ..event }
 }
@@ -417,7 +417,7 @@ pub fn find_event(name: &str) -> Option<&'static PluginEvent> {
         .find(|event| event.name == name)
 }
 
-/// The names of the events that guard.
+/// The names of the events whose functions are guards.
 pub(super) fn guards() -> impl Iterator<Item = &'static str> {
     let guarding = INTERCEPTED.iter().filter(|event| !event.failure.is_empty());
     guarding.map(|event| event.name)
