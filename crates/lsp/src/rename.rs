@@ -10,18 +10,18 @@ use crate::position::{Encoding, Lines, Position};
 use crate::server::Server;
 use crate::uri;
 
-/// Bytes of an answer that is read.
+/// Maximum bytes of an answer that is read.
 const ANSWER_LIMIT: usize = 4 * 1024 * 1024;
 /// Files that one rename can change.
 const MAX_FILES: usize = 200;
-/// Bytes of a changed file.
+/// Maximum bytes of a changed file.
 const FILE_LIMIT: u64 = 8 * 1024 * 1024;
 
 /// The changes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEdits {
     pub path: PathBuf,
-    /// In the order of their places, without overlaps.
+    /// The edits in the order of their positions, without overlaps.
     pub edits: Vec<TextEdit>,
 }
 
@@ -103,7 +103,7 @@ fn changes(answer: &str) -> Result<Changes, String> {
     Ok(changes)
 }
 
-/// The edits with their places in the current file.
+/// The edits with their positions in the current file.
 fn located(path: PathBuf, edits: &[Value], encoding: Encoding) -> Result<FileEdits, String> {
     let shown = path.display();
     let text = osier_base::regular_file::read(&path, FILE_LIMIT)
