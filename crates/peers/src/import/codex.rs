@@ -86,7 +86,7 @@ impl Read for Reader {
 impl Reader {
     fn meta(&mut self, item: &Value, draft: &mut Draft) {
         if draft.id.is_some() {
-            // Belongs to the parent session, whose start a fork repeats.
+            // The line belongs to the parent session, whose start a fork repeats.
             return;
         }
         draft.id = text(item, "id").map(str::to_owned);
@@ -309,7 +309,7 @@ impl Reader {
                 }
             }
             "error" | "stream_error" => draft.drop("errors that were shown"),
-            // Screen output that repeats the items.
+            // The other events are screen output that repeats the items.
             _ => {}
         }
     }
@@ -402,7 +402,7 @@ fn is_frame(block: &ContentBlock) -> bool {
     text == "</image>" || (text.starts_with("<image name=") && text.ends_with('>'))
 }
 
-/// Whether the program wrote it, not the user.
+/// Whether the program wrote the text, not the user.
 fn is_harness(item: &Value) -> bool {
     let origin = item.pointer(
         "/internal_chat_message_metadata_passthrough/content_item_metadata/0/provenance/type",

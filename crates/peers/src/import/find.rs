@@ -29,7 +29,7 @@ pub struct SourceFolders {
 }
 
 impl SourceFolders {
-    /// Finds the folders in the way of these programs.
+    /// Finds the folders in the same way as these programs.
     pub fn new(home: &Path, environment: &BTreeMap<String, String>) -> Self {
         let peers = PeerFolders::new(home, environment);
         Self {
