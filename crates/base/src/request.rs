@@ -1,9 +1,9 @@
 //! How a request of the protocol is declared: once, as a row of [`requests!`](crate::requests).
 //!
-//! A row holds the parameters of a request, its documentation, its effect on the conversation and the events
-//! that answer it. The enum of requests, the commands of `osier rpc` with their schema and documentation, the
-//! typed client, the rules for several clients in one session and the order behind an unfinished session all
-//! come from it.
+//! A row holds the parameters of a request, its documentation, its effect on the conversation and
+//! the events that answer it. The enum of requests, the commands of `osier rpc` with their schema
+//! and documentation, the typed client, the rules for several clients in one session and the order
+//! of requests while a session is not read yet all come from it.
 
 use std::path::PathBuf;
 

@@ -321,8 +321,9 @@ struct Process {
 
 #[cfg(target_os = "linux")]
 impl Process {
-    /// Whether the program is one of the system, and still has the name of a shell behind all links: `bash` could be a link to
-    /// another shell. Only BusyBox is many programs.
+    /// Whether the program is one of the system and, after all links, still has the name of a
+    /// shell: `bash` could be a link to another shell. BusyBox has its own name for all its
+    /// programs.
     fn is_system(&self) -> bool {
         let program = std::fs::read_link(format!("/proc/{}/exe", self.id)).unwrap_or_default();
         let name = program.file_name().and_then(OsStr::to_str);

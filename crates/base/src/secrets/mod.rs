@@ -92,7 +92,7 @@ pub fn scan(text: &str) -> Vec<Found> {
         let name = bot_token::NAME;
         found.extend(tokens.into_iter().map(|range| Found { name, range }));
         sort::by_key(&mut found, |found| found.range.start);
-        // A value behind a name was found before.
+        // A value after a name was found before.
         found.dedup_by(|later, earlier| later.range.start < earlier.range.end);
     }
     found

@@ -1,4 +1,5 @@
-//! Values behind a name: `API_KEY=…`, `"apiKey": "…"`, `aws_secret_access_key = …`, `--password …`, `<password>…`.
+//! Values after a name: `API_KEY=…`, `"apiKey": "…"`, `aws_secret_access_key = …`, `--password …`,
+//! `<password>…`.
 
 use std::ops::Range;
 
