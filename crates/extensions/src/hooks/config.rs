@@ -455,8 +455,8 @@ impl Reader<'_> {
         rule.map(Some)
     }
 
-    /// Reports an error because of which hooks are missing. In settings of Claude Code, a hook that
-    /// osier does not support is only an error if it is a guard.
+    /// Reports an error because of which hooks are missing. In settings of Claude Code, a missing
+    /// hook is a fault only if it is a guard.
     fn fault(&mut self, word: &str, message: &str, hint: &str) {
         self.warn(word, message, hint);
         if self.guards || !self.file.of_settings {
