@@ -232,7 +232,7 @@ fn is_complete(folder: &Path, common: &Path) -> bool {
         && is_open("refs")
 }
 
-/// The text of a file that contains a path, without the ends of lines behind it.
+/// The text of a file that contains a path, without the line ends after it.
 fn pointer(path: &Path) -> Option<String> {
     let text = regular_file::read(path, FILE_LIMIT).ok()?;
     let text = String::from_utf8(text).ok()?;

@@ -100,7 +100,7 @@ impl Output {
         self.colours = ansi::part(&self.colours, bytes..usize::MAX).collect();
     }
 
-    /// Removes the colours behind the end of the text.
+    /// Removes the colours after the end of the text.
     fn truncate_colours(&mut self) {
         let end = self.text.len() as u32;
         let count = self.colours.partition_point(|run| run.start < end);

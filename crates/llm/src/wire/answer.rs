@@ -126,7 +126,7 @@ impl Answer {
         out.push(StreamEvent::Warning { text });
     }
 
-    /// The explanation behind a colon.
+    /// The explanation after a colon.
     pub(super) fn explanation(&self) -> String {
         let text = self.explanation.as_ref();
         text.map_or_else(String::new, |text| clean(&format!(": {text}"), None))

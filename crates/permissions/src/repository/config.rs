@@ -135,7 +135,8 @@ fn read_header(header: &str) -> Option<String> {
     (is_plain && is_empty(rest)).then(|| format!("{name}.{subsection}"))
 }
 
-/// A value without quotes, escapes and the comment behind it. `None` if it continues on the next line.
+/// A value without quotes, escapes and the comment after it. `None` if it continues on the next
+/// line.
 fn read_value(text: &str) -> Option<String> {
     let (mut value, mut is_quoted) = (String::new(), false);
     let mut length = 0;
