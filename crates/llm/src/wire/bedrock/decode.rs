@@ -230,7 +230,7 @@ impl BedrockDecoder {
         self.answer.note_parts(&frame.delta.others, PARTS);
         match name {
             "contentBlockStart" => {
-                // A new block has the index of one that was not read.
+                // A new block replaces a skipped one with the same index.
                 self.open
                     .retain(|open| open.remote != remote || !matches!(open.kind, Kind::Skipped));
                 let tool = frame.start.tool_use;
@@ -275,7 +275,7 @@ impl BedrockDecoder {
         let is_skipped = |open: &Open| {
             remote.is_some() && open.remote == remote && matches!(open.kind, Kind::Skipped)
         };
-        // Without a valid index, it is the newest of its kind.
+        // Without a valid index, the delta continues the newest block of its kind.
         let continues =
             |open: &Open| (remote.is_none() || open.remote == remote) && open.kind.takes(&delta);
         let at = open.iter().rposition(continues);
@@ -320,7 +320,7 @@ impl BedrockDecoder {
         }
     }
 
-    /// The counts in the stream are disjoint too.
+    /// Updates the usage. The counts in the stream are disjoint, as in [`Usage`].
     fn count(&mut self, wire: &WireUsage, out: &mut Vec<StreamEvent>) {
         let usage = &mut self.answer.usage;
         usage.input = wire.input_tokens.or_zero();
