@@ -447,7 +447,7 @@ mod tests {
 
     use super::*;
 
-    /// The answer to a request, of a server that sends `response` and closes the connection.
+    /// The answer to a request, from a server that sends `response` and closes the connection.
     async fn answered(response: &str, session: Option<&str>) -> Result<String, String> {
         osier_llm::http::choose_cryptography();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -262,7 +262,10 @@ mod tests {
     use super::*;
 
     /// Adds resources whose URIs have these lengths. Returns the lengths of all accepted ones.
-    fn accepted(list: &mut Listed<ResourceInfo>, uris: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    fn accepted(
+        list: &mut Listed<ResourceInfo>,
+        uris: impl IntoIterator<Item = usize>,
+    ) -> Vec<usize> {
         for length in uris {
             list.add(|| resource_info(Resource::new("u".repeat(length), "")));
         }
