@@ -15,7 +15,7 @@ pub(super) enum Value {
     Folder,
     /// A path to write.
     Written,
-    /// Columns of a list, none of which shows arguments of a program.
+    /// Columns of a list; none may show the arguments of a program.
     Columns,
 }
 
@@ -25,14 +25,14 @@ pub(super) enum Found<'w> {
     Unknown,
     /// Flags, or an option with a value in the same word.
     Complete(Option<(Value, &'w str)>),
-    /// The next words are its values; the last one has the meaning.
+    /// The next words are values of the option; the last one has the meaning.
     Next(Value, usize),
 }
 
 /// The options of a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options {
-    /// The row's own text.
+    /// The text of the row.
     pub text: &'static str,
     list: &'static List,
 }
@@ -111,7 +111,7 @@ pub(super) fn words(list: &'static str) -> Box<dyn Iterator<Item = &'static str>
 }
 
 impl Options {
-    /// The options of a text, which is read once.
+    /// The options of a text, which is parsed only once.
     pub(super) fn of(text: &'static str) -> Self {
         type Lists = RwLock<HashMap<(usize, usize), &'static List>>;
         static READ: LazyLock<Lists> = LazyLock::new(RwLock::default);
@@ -186,7 +186,8 @@ impl Options {
         Some(if is_attached { 0 } else { entry.values })
     }
 
-    /// Finds the option `word`, with the names of the options in it. `bare`: a group of flags without a hyphen.
+    /// Finds the option `word`, with the names of the options in it. `bare` says that a group of
+    /// flags needs no hyphen.
     pub(super) fn find(self, word: &str, bare: bool) -> (Found<'_>, Vec<String>) {
         let mut seen = Vec::new();
         if !bare && let Some(long) = word.strip_prefix("--") {
