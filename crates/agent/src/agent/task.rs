@@ -28,7 +28,7 @@ pub(super) struct Task {
     commands: mpsc::UnboundedReceiver<Command>,
     /// Changes that arrived during a brief one.
     waiting: VecDeque<Box<dyn Change>>,
-    /// The work that is in progress is a brief change.
+    /// Whether the work in progress is a brief change.
     is_brief: bool,
 }
 
@@ -56,7 +56,8 @@ impl Task {
         }
     }
 
-    /// Performs a change, then those that waited for it. Messages that arrived in the meantime start a run.
+    /// Performs a change, then the changes that waited for it. Messages that arrived in the
+    /// meantime start a run.
     async fn perform_all(&mut self, first: Box<dyn Change>) {
         let mut next = Some(first);
         while let Some(change) = next {
