@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     pub path: PathBuf,
-    /// From 1; not set for a problem of the complete file.
+    /// The line, from 1; not set for a problem of the complete file.
     pub line: Option<usize>,
-    /// From 1, in characters.
+    /// The column in characters, from 1.
     pub column: Option<usize>,
     /// Lower case, names in backticks, no full stop.
     pub message: String,

@@ -46,7 +46,7 @@ pub enum Group {
 /// The effect of a request on the conversation, which several clients may share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: any client may send it at any time.
+    /// No effect: any client may send it at any time.
     None,
     /// Changes the conversation: refused while another client is the active writer.
     Change,

@@ -64,7 +64,7 @@ pub fn marked(text: &str) -> Visible {
         }
         if let Some(notation) = notation(char, before, stacked) {
             shown.mark(&notation);
-            // Nothing joins a notation.
+            // A mark after a notation cannot combine with it.
             before = None;
         } else {
             shown.text.push(char);

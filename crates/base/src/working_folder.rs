@@ -18,7 +18,7 @@ pub struct WorkingFolder {
     open: Option<File>,
 }
 
-/// Where a folder is.
+/// The present place of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FolderState {
     /// There is a folder at the path, or there never was one.

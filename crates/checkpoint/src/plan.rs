@@ -41,7 +41,7 @@ impl Plan {
         self.steps.is_empty()
     }
 
-    /// Only the steps of these files.
+    /// The plan with only the steps of these files.
     #[must_use]
     pub fn limited_to(mut self, paths: &BTreeSet<PathBuf>) -> Self {
         self.steps.retain(|step| paths.contains(&step.path));

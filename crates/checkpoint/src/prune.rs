@@ -202,7 +202,7 @@ struct Stored {
     used: SystemTime,
 }
 
-/// All objects.
+/// All objects in the store.
 fn stored(folder: &Path) -> io::Result<Vec<Stored>> {
     let mut found = Vec::new();
     let Ok(shelves) = fs::read_dir(folder) else {
@@ -526,7 +526,7 @@ mod tests {
         assert_eq!(pruned.unwrap().removed, 0);
         assert_eq!(prune_when_idle(data, options(days(1), None)).unwrap(), None);
         age(&data.join("checkpoints/pruned"), 2);
-        // Not while a recording runs.
+        // No pruning happens while a recording runs.
         let lock = lock_file(&data.join("checkpoints")).unwrap();
         locked_file::share(&lock).unwrap();
         assert_eq!(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use osier_peers::PeerFolders;
 
-/// Where to search.
+/// The places to search for context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextSources {
     /// The user's configuration folder.

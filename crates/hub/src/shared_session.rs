@@ -104,7 +104,7 @@ pub struct OpenSessionInfo {
     pub model: Option<String>,
     /// The permission mode.
     pub permissions: Option<PermissionMode>,
-    /// Not set for a session that is not stored.
+    /// The path of the session file; not set for a session that is not stored.
     pub path: Option<String>,
     /// Time of the last change, in milliseconds since the Unix epoch.
     pub modified: i64,

@@ -44,7 +44,7 @@ const AFTER: usize = 140;
 pub struct Hits {
     /// The sessions with a match, best first.
     pub hits: Vec<Hit>,
-    /// There may be more matches.
+    /// Whether there may be more matches.
     pub cut: bool,
     /// Whether there is an index.
     pub ready: bool,

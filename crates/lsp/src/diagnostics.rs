@@ -44,13 +44,13 @@ impl Severity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     pub severity: Severity,
-    /// From 1.
+    /// The line, from 1.
     pub line: u32,
-    /// In characters, from 1.
+    /// The column in characters, from 1.
     pub column: u32,
-    /// In one line.
+    /// The message in one line.
     pub message: String,
-    /// Empty without one.
+    /// The code; empty if there is none.
     pub code: String,
 }
 

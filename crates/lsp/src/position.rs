@@ -63,7 +63,7 @@ impl Position {
 #[derive(Debug, Clone)]
 pub struct Lines<'t> {
     text: &'t str,
-    /// Where each line starts and where its text ends.
+    /// The start of each line, and the end of its text.
     ranges: Vec<Range<usize>>,
 }
 

@@ -30,7 +30,7 @@ impl Server {
         self.connection.request(method, params, limit).await
     }
 
-    /// Where a symbol is defined, in at most `limit` places.
+    /// At most `limit` places where a symbol is defined.
     pub async fn definition(
         &self,
         (path, line, byte): (&Path, usize, usize),
@@ -41,7 +41,7 @@ impl Server {
         Ok(places(answer.get(), limit).0)
     }
 
-    /// Where a symbol is used: at most `limit` places, and how many there are.
+    /// At most `limit` places where a symbol is used, and how many there are.
     pub async fn references(
         &self,
         (path, line, byte): (&Path, usize, usize),

@@ -14,7 +14,7 @@ pub(crate) const PER_FILE: usize = 1000;
 pub(crate) struct Definition {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// From 1.
+    /// The line, from 1.
     pub(crate) line: u32,
     /// How many other files use the name, at most 255.
     pub(crate) uses: u8,

@@ -59,7 +59,7 @@ pub(crate) struct Index {
     pub(crate) paths: String,
     pub(crate) definitions: Vec<u8>,
     pub(crate) uses: Vec<u32>,
-    /// There are more files than the limit.
+    /// Whether there are more files than the limit.
     pub(crate) is_cut: bool,
 }
 

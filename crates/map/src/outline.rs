@@ -45,7 +45,7 @@ pub struct Request {
 pub struct Symbol {
     pub name: String,
     pub kind: Kind,
-    /// From 1.
+    /// The line, from 1.
     pub line: u32,
     /// The line of code, without control characters.
     pub code: String,
@@ -54,7 +54,7 @@ pub struct Symbol {
 /// A file of an outline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutlinedFile {
-    /// Below the root.
+    /// The path below the root.
     pub path: String,
     pub symbols: Vec<Symbol>,
     /// Symbols that are not shown.
@@ -69,11 +69,11 @@ pub struct Outline {
     pub more: usize,
     /// Source files that are not read yet.
     pub unread: usize,
-    /// Nothing is known about the project yet: its files are being listed.
+    /// Whether nothing is known about the project yet, because its files are being listed.
     pub is_starting: bool,
-    /// Files may have changed since they were read; that is being checked.
+    /// Whether files may have changed since they were read; osier is checking them.
     pub is_checking: bool,
-    /// The project has more files than a map.
+    /// Whether the project has more files than a map.
     pub is_cut: bool,
 }
 

@@ -32,7 +32,7 @@ const PARSED: usize = 5000;
 #[derive(Debug)]
 pub struct ProjectMap {
     root: PathBuf,
-    /// Where the index is stored.
+    /// The file in which the index is stored.
     file: Option<PathBuf>,
     state: Mutex<State>,
     /// The state has changed.

@@ -11,9 +11,9 @@ use crate::kind::Kind;
 pub struct SymbolMatch {
     pub name: String,
     pub kind: Kind,
-    /// Below the root.
+    /// The path below the root.
     pub path: String,
-    /// From 1.
+    /// The line, from 1.
     pub line: u32,
 }
 

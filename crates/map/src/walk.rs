@@ -15,7 +15,7 @@ pub(crate) const FILE_LIMIT: usize = 200_000;
 /// A file that exists.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FoundFile {
-    /// Below the root.
+    /// The path below the root.
     pub(crate) path: String,
     pub(crate) language: u8,
 }

@@ -46,7 +46,7 @@ pub(super) struct CodeBlock {
 /// The drawing of a diagram, which replaces its source.
 #[derive(Debug, Clone, Default)]
 enum Diagram {
-    /// Not drawn at this width yet.
+    /// The diagram is not drawn at this width yet.
     #[default]
     Unknown,
     None,

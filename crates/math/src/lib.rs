@@ -52,7 +52,7 @@ pub fn lines(latex: &str) -> Option<Vec<String>> {
     (!lines.is_empty()).then_some(lines)
 }
 
-/// Where reading stops.
+/// The position at which reading stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     End,

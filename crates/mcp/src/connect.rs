@@ -65,7 +65,7 @@ impl ConnectError {
 /// The generation of the protocol that osier uses with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Generation {
-    /// It is unknown: a probe asks the server.
+    /// The generation is unknown: a probe asks the server.
     Unknown,
     /// A version before 2026, which begins with a handshake.
     Before2026,

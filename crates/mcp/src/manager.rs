@@ -64,7 +64,7 @@ pub struct McpSetup {
     pub workspace: Arc<Workspace>,
     /// The tools to offer, by their full names; all when not set.
     pub wanted: Option<GlobSet>,
-    /// Only this server, when set.
+    /// If set, only this server is used.
     pub only: Option<String>,
     /// Write every message to the logs.
     pub trace: bool,

@@ -74,7 +74,7 @@ pub struct SamplingAnswer {
 #[derive(Debug, Clone)]
 pub(super) struct Sampling {
     pub rule: SamplingRule,
-    /// Not set where there is no session.
+    /// The sampler of the session; not set if there is no session.
     pub sampler: Option<Arc<dyn Sampler>>,
     /// Whether the user can answer questions.
     pub is_interactive: bool,

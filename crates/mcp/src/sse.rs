@@ -29,7 +29,7 @@ const ADDRESS_LIMIT: usize = 4096;
 
 /// A connection to a server.
 pub(super) struct SseTransport {
-    /// Not set after the end.
+    /// The stream of events; not set after its end.
     events: Option<Events>,
     sender: Arc<Sender>,
     log: Arc<ServerLog>,

@@ -33,7 +33,8 @@ pub(super) struct ToolNames {
     server: Option<ServerTool>,
 }
 
-/// Other tools whose rules apply to a call: the rules of `write` and `edit` apply to a patch.
+/// Other tools whose rules apply to a call. For example, the rules of `write` and `edit` apply to a
+/// patch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Also {
     /// The tools whose allow rules apply, by the change of the file.

@@ -94,7 +94,7 @@ pub struct ShellRun {
     pub command: String,
     /// The output; of a long one, only the start and the end.
     pub output: String,
-    /// Not set when a signal ended the command.
+    /// The exit code; not set when a signal ended the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     #[serde(default)]

@@ -45,7 +45,7 @@ impl CheckedCall {
         })
     }
 
-    /// The same call with other arguments, which nobody has judged.
+    /// The same call with other arguments, which were not judged yet.
     ///
     /// # Errors
     /// The result of a call that cannot run.

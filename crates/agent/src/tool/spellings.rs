@@ -23,7 +23,7 @@ pub struct Spellings {
 pub type Adapt = fn(&mut Map<String, Value>) -> Vec<String>;
 
 impl Spellings {
-    /// Only the names and arguments of the definition.
+    /// No other spellings: only the names and arguments of the definition.
     pub const NONE: Self = Self {
         names: &[],
         arguments: &[],

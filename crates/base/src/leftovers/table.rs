@@ -8,7 +8,7 @@ use crate::{ids, pending_file};
 const HOUR: Duration = Duration::from_hours(1);
 const WEEK: Duration = Duration::from_hours(7 * 24);
 
-/// Where to search.
+/// The folders to search.
 #[derive(Debug, Clone)]
 pub struct Places {
     /// The system's directory for temporary files.
@@ -49,7 +49,7 @@ impl FolderKind {
     }
 }
 
-/// Where folders are.
+/// The parent of the temporary folders of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parent {
     Temporary,

@@ -245,7 +245,7 @@ mod tests {
             0,
         );
         made.unwrap();
-        // Both hold the pipe open for writing, one of them in a session of its own.
+        // Both processes hold the pipe open for writing, one of them in a session of its own.
         let script = "exec 3<>pipe 4>pipe; sleep 600 3<&- & setsid sleep 600 3<&- & echo done";
         let invocation = Invocation {
             cwd: Some(folder.path().to_owned()),

@@ -191,7 +191,7 @@ impl From<PtySize> for Winsize {
     }
 }
 
-/// This side of a pseudo-terminal.
+/// The parent's side of a pseudo-terminal.
 #[derive(Debug)]
 pub struct Pty {
     output: pipe::Receiver,
@@ -288,7 +288,7 @@ impl Pty {
         }
     }
 
-    /// Other systems do not tell.
+    /// `OtherShell`, which could be any program: other systems do not report the reader.
     #[cfg(not(target_os = "linux"))]
     pub fn reader(&self) -> LineReader {
         LineReader::OtherShell

@@ -114,7 +114,7 @@ pub fn run_for_user(mut arguments: impl Iterator<Item = OsString>) -> Option<Exi
         _ => (None, NO_EDITOR),
     };
     if code.is_none() {
-        // Nothing reads it when standard error is closed.
+        // If standard error is closed, the problem cannot be reported.
         let _ = writeln!(crate::terminal_output::stderr(), "{problem}");
     }
     Some(code.map_or(ExitCode::FAILURE, ExitCode::from))

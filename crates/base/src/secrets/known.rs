@@ -137,7 +137,7 @@ fn in_url(text: &str) -> String {
     escaped
 }
 
-/// Where these values are in `text`.
+/// The positions of known values in `text`.
 pub fn find_known(text: &str) -> Vec<Range<usize>> {
     let found = |known: &Known| {
         let finder = known.finder.iter();
@@ -160,7 +160,7 @@ pub fn find_known(text: &str) -> Vec<Range<usize>> {
     found(&known)
 }
 
-/// The bytes at the end of `text` that can be the start of such a value.
+/// The bytes at the end of `text` that can be the start of a known value.
 pub fn started_known(text: &str) -> usize {
     let known = KNOWN.read();
     let is_start = |end: &str| {
@@ -175,9 +175,9 @@ pub fn started_known(text: &str) -> usize {
     start.map_or(0, |(at, _)| text.len() - earliest - at)
 }
 
-/// `text` without these values; borrowed if it has none.
+/// `text` without known values; borrowed if it has none.
 ///
-/// For texts that someone needs to read, such as errors and events: what only looks like a key stays.
+/// For texts that people need to read, such as errors and events: what only looks like a key stays.
 pub fn hide_known(text: &str) -> Cow<'_, str> {
     let ranges = find_known(text);
     if ranges.is_empty() {
@@ -194,7 +194,7 @@ pub fn hide_known(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Appends `value` as JSON without these values: every line that osier writes for a program.
+/// Appends `value` as JSON without known values: every line that osier writes for a program.
 /// Returns false and appends nothing if it cannot be encoded. A replaced value leaves valid JSON.
 pub fn write_json(value: &impl Serialize, output: &mut Vec<u8>) -> bool {
     let start = output.len();

@@ -62,7 +62,7 @@ pub async fn against_head(cwd: &Path) -> Result<WorkingTree, WorkingTreeError> {
 enum Side<'a> {
     Nothing,
     Text(Cow<'a, str>, TextEncoding),
-    /// Not text, too large, or a submodule.
+    /// The content is not text, is too large, or is a submodule.
     Other,
 }
 

@@ -71,7 +71,7 @@ pub(super) struct Child {
     is_cut: bool,
 }
 
-/// Where a hook runs.
+/// The environment of a hook.
 #[derive(Debug, Clone)]
 pub(super) struct Surroundings {
     pub cwd: PathBuf,

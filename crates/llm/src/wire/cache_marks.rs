@@ -1,4 +1,4 @@
-//! Where marks of the prompt cache can have an effect, and how long the cache is kept.
+//! Decides where marks of the prompt cache can have an effect, and how long the cache is kept.
 //!
 //! A provider caches a prefix only from a minimum length on
 //! (<https://platform.claude.com/docs/en/build-with-claude/prompt-caching>). A mark on a shorter

@@ -309,7 +309,7 @@ pub(super) const FORMS: &[Form] = &[
     ("rustc", Reads, "@part @pinned -vV --version --verbose", No),
     ("rustc --print sysroot|rustc --print cfg|rustc --print target-list|rustc --print host-tuple|rustc --print target-cpus", Reads, "@part @pinned", No),
     ("go|openssl|zig", Reads, "@pinned", Alone("version")),
-    // For other names it runs a compiler, or shows addresses that can contain passwords.
+    // For other names, `go env` runs a compiler, or shows addresses that can contain passwords.
     ("go env GOPATH|go env GOROOT|go env GOOS|go env GOARCH|go env GOMOD|go env GOVERSION|go env GOBIN|go env GOCACHE|go env GOMODCACHE|go env GOWORK", Reads, "@part @pinned", No),
     ("rustup toolchain list|rustup target list|rustup component list", Reads, "@part @pinned --installed -v --verbose", Text),
     ("dpkg", Reads, "@part -lLsSp --list --listfiles --status --search --print-avail", Text),
