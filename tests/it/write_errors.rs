@@ -187,8 +187,8 @@ fn revoked_permissions_are_respected() {
         refused,
         "(no output)",
         // The file itself can be written.
-        "Changed 1 place in `lost/f` (+1 -1 lines)\n[the file was overwritten in place, because its directory does not allow to replace it]",
-        "Overwrote `lost/f`, 2 bytes (+1 -1 lines)\n[the file was overwritten in place, because its directory does not allow to replace it]",
+        "Changed 1 place in `lost/f` (+1 -1 lines)\n[the file was overwritten in place, because its directory does not allow replacing it]",
+        "Overwrote `lost/f`, 2 bytes (+1 -1 lines)\n[the file was overwritten in place, because its directory does not allow replacing it]",
         "f\nx\n",
         unreadable,
     ];

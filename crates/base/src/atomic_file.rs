@@ -44,7 +44,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// For a file that may contain secrets.
+    /// Options for a file that may contain secrets.
     pub const PRIVATE: Self = Self {
         parents: true,
         mode: Some(private::FILE_MODE),
@@ -156,7 +156,7 @@ impl Replaced {
         match self {
             Self::Atomically => "",
             Self::InDirectory => {
-                "[the file was overwritten in place, because its directory does not allow to replace it]"
+                "[the file was overwritten in place, because its directory does not allow replacing it]"
             }
             Self::WithOwner => {
                 "[the file was overwritten in place, to keep its owner, group and access list]"

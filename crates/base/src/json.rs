@@ -220,7 +220,7 @@ mod tests {
         for (text, expected) in [
             (
                 "{\"a\": 1,\n /* x */ \"a\": 2}",
-                "the key `a` is there twice at line 2 column 12",
+                "duplicate key `a` at line 2 column 12",
             ),
             ("[,]", "expected value at line 1 column 2"),
             ("{} /* open", "trailing characters at line 1 column 4"),

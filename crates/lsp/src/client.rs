@@ -141,7 +141,7 @@ impl Connection {
             let Some(incoming) = read else {
                 invalid += 1;
                 if invalid > MAX_INVALID {
-                    return format!("it sent {invalid} messages in a row that are no JSON");
+                    return format!("it sent {invalid} messages in a row that are not JSON");
                 }
                 continue;
             };

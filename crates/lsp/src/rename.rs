@@ -28,9 +28,9 @@ pub struct FileEdits {
 /// A replaced part of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextEdit {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// The column in characters, from 1.
     pub column: usize,
     pub old: String,
     pub new: String,
@@ -70,7 +70,7 @@ fn changes(answer: &str) -> Result<Changes, String> {
     let answer = answer.ok_or("its answer is too long")?;
     let mut changes: Changes = Vec::new();
     let mut add = |uri: &str, edits: &Value| {
-        let path = uri::to_path(uri).ok_or("it wants to change what is no file")?;
+        let path = uri::to_path(uri).ok_or("it wants to change something that is not a file")?;
         let edits = edits.as_array().cloned().unwrap_or_default();
         match changes.iter_mut().find(|(known, _)| *known == path) {
             Some((_, known)) => known.extend(edits),
@@ -192,7 +192,7 @@ mod tests {
             ),
             (
                 json!({"changes": {"untitled:1": []}}),
-                "it wants to change what is no file",
+                "it wants to change something that is not a file",
             ),
         ] {
             assert_eq!(changes(&answer.to_string()).unwrap_err(), expected);

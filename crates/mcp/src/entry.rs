@@ -189,7 +189,7 @@ impl Entry {
         };
         let shown = names[..names.len().min(SHOWN)].join(", ");
         let text = format!(
-            "the MCP server `{}` sent what osier cannot read, and leaves out: {shown}{more}",
+            "the MCP server `{}` sent parts that osier cannot read and omits: {shown}{more}",
             self.info.name
         );
         self.unreadable = names;

@@ -520,8 +520,9 @@ fn asked_in_yolo(
     if is_network_denied {
         return Some("the sandbox denies the network to commands");
     }
-    (tool == TERMINAL && limits_commands && !stops(arguments))
-        .then_some("a rule is about commands, and the program that reads this could run any")
+    (tool == TERMINAL && limits_commands && !stops(arguments)).then_some(
+        "a rule restricts commands, and the program that reads this input could run any command",
+    )
 }
 
 /// The decision in plan mode about a call that changes something; `confined` means that the sandbox prevents it.

@@ -179,10 +179,10 @@ impl Rule {
         let pattern = self.pattern.as_deref()?;
         let count = |wanted: char| pattern.matches(wanted).count();
         if pattern.contains(|char: char| char.is_whitespace() && char != ' ') {
-            return Some("it contains a blank that is no plain space");
+            return Some("it contains a blank that is not a plain space");
         }
         if count('(') < count(')') {
-            return Some("it contains a `)` too many");
+            return Some("it contains an extra `)`");
         }
         let is_expression = pattern.starts_with("re:") || pattern.contains(".*");
         let is_expression = is_expression && is_named(&self.tool, BASH);

@@ -162,7 +162,7 @@ mod tests {
             ("{} {}".to_owned(), "trailing characters"),
             (
                 "{\"reason\": 1, \"reason\": 2}".to_owned(),
-                "the key `reason` is there twice",
+                "duplicate key `reason`",
             ),
             ("{\"reason\": \"\u{fffd}\"}".to_owned(), "is not UTF-8"),
             (

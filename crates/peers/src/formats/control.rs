@@ -687,6 +687,6 @@ mod tests {
         // Two decisions are an error: one would be ignored.
         let (answer, told) = call_answer(false, r#"{"decision":"block","decision":"approve"}"#);
         assert_eq!(answer, None);
-        assert!(told.contains("the key `decision` is there twice"), "{told}");
+        assert!(told.contains("duplicate key `decision`"), "{told}");
     }
 }
