@@ -167,7 +167,7 @@ impl Clean for () {
 }
 
 /// [`sanitize`] for a text that needs it.
-pub(super) fn clean(text: &str, told: &mut impl Clean) -> String {
+pub(super) fn clean(text: &str, styles: &mut impl Clean) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut parameters = String::new();
     let mut rest = text.chars().peekable();
@@ -176,18 +176,18 @@ pub(super) fn clean(text: &str, told: &mut impl Clean) -> String {
             '\x1b' if rest.next_if_eq(&'[').is_none() => skip_escape(&mut rest),
             '\x1b' | '\u{9b}' => {
                 if parse_csi(&mut rest, &mut parameters) == Some('m') {
-                    told.graphics(clean.len(), &parameters);
+                    styles.graphics(clean.len(), &parameters);
                 }
             }
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut rest),
             '\r' if rest.peek() == Some(&'\n') => {}
             '\r' => {
                 clean.truncate(clean.rfind('\n').map_or(0, |newline| newline + 1));
-                told.cut(clean.len());
+                styles.cut(clean.len());
             }
             '\x08' => {
                 if !clean.ends_with('\n') && clean.pop().is_some() {
-                    told.cut(clean.len());
+                    styles.cut(clean.len());
                 }
             }
             char if is_unsafe(char) => {}

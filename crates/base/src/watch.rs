@@ -23,7 +23,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 const MOST_ENTRIES: usize = 1_000;
 /// Time between two comparisons where the system does not report all changes, such as at its limit
 /// of watches.
-const LOOKS: Duration = Duration::from_secs(2);
+const COMPARISONS: Duration = Duration::from_secs(2);
 /// Symbolic links that one path may lead through, as in Linux.
 const MOST_LINKS: usize = 40;
 
@@ -71,7 +71,7 @@ impl Watcher {
         };
         // Every change after this has an event.
         directories.update(&watched);
-        let files = look(&watched);
+        let files = stamps(&watched);
         let (sender, receiver) = unbounded_channel();
         std::thread::Builder::new()
             .name("file-watch".to_owned())
@@ -117,7 +117,7 @@ fn collect(
         let patience = if directories.are_complete {
             Duration::MAX
         } else {
-            LOOKS
+            COMPARISONS
         };
         let mut next = events.recv_timeout(patience);
         let started = Instant::now();
@@ -128,7 +128,7 @@ fn collect(
             return;
         }
         directories.update(watched);
-        let now = look(watched);
+        let now = stamps(watched);
         let changed = difference(&files, &now);
         files = now;
         if sender.is_closed() || (!changed.is_empty() && sender.send(changed).is_err()) {
@@ -145,7 +145,7 @@ fn is_change(kind: EventKind) -> bool {
 }
 
 /// The watched files that exist.
-fn look(watched: &[Watched]) -> BTreeMap<PathBuf, FileStamp> {
+fn stamps(watched: &[Watched]) -> BTreeMap<PathBuf, FileStamp> {
     let mut found = BTreeMap::new();
     for watched in watched {
         match watched {

@@ -119,7 +119,7 @@ impl Server {
             let reason = explained(reason, errors).await;
             reading.end(reason);
             // A server that breaks the protocol may still run.
-            drop(taken(&ended));
+            drop(take_process(&ended));
             receiver.reports.send_modify(|number| *number += 1);
         });
         let mut server = Self {
@@ -380,7 +380,7 @@ impl Server {
             let _ = tokio::time::timeout(SHUTDOWN, connection.wait_for_end()).await;
         }
         connection.end("it was stopped".to_owned());
-        if let Some(process) = taken(&self.process) {
+        if let Some(process) = take_process(&self.process) {
             process.end().await;
         }
     }
@@ -483,11 +483,11 @@ async fn explained(reason: String, errors: tokio::task::JoinHandle<String>) -> S
 
 impl Drop for Server {
     fn drop(&mut self) {
-        drop(taken(&self.process));
+        drop(take_process(&self.process));
     }
 }
 
-fn taken(process: &Mutex<Option<Piped>>) -> Option<Piped> {
+fn take_process(process: &Mutex<Option<Piped>>) -> Option<Piped> {
     let mut process = process.lock();
     process.take()
 }

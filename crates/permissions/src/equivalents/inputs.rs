@@ -25,7 +25,7 @@ pub(super) fn decide(name: &str, arguments: &[Word]) -> bool {
             command.is_none_or(|word| word.text.contains('{') || word.text.starts_with(":::"))
         }
         Adds::Found | Adds::FoundInBraces => found_files(arguments),
-        _ if (is_shell || is_foreign) && takes_script(arguments) => true,
+        _ if (is_shell || is_foreign) && can_be_script(arguments) => true,
         _ if program.shell == Shell::OfUser => false,
         _ if is_foreign => {
             arguments.is_empty() || arguments.iter().any(|word| word.text.starts_with('-'))
@@ -82,7 +82,7 @@ fn splits_text(arguments: &[Word]) -> bool {
 }
 
 /// Whether a word of the input can be the script of a shell, or the text after `-c`.
-fn takes_script(arguments: &[Word]) -> bool {
+fn can_be_script(arguments: &[Word]) -> bool {
     let Some(input) = arguments.iter().position(|word| word.from_input) else {
         return false;
     };

@@ -82,7 +82,7 @@ impl Entry {
             && !self.name.starts_with("--")
     }
 
-    fn takes(&self) -> Found<'static> {
+    fn found(&self) -> Found<'static> {
         if self.values == 0 {
             Found::Complete(None)
         } else {
@@ -157,7 +157,7 @@ impl Options {
                 || (entry.is_optional && entry.name.len() == 2 && word.starts_with(entry.name))
         });
         match found {
-            Some(entry) if !entry.is_named => entry.takes(),
+            Some(entry) if !entry.is_named => entry.found(),
             Some(_) => Found::Unknown,
             None => self.find_long(word).unwrap_or(Found::Unknown),
         }
@@ -203,7 +203,7 @@ impl Options {
                 (Some(entry), Some(value)) if entry.values == 1 || entry.is_optional => {
                     Found::Complete(Some((entry.value, value)))
                 }
-                (Some(entry), None) => entry.takes(),
+                (Some(entry), None) => entry.found(),
                 _ => Found::Unknown,
             };
             return (found, seen);
@@ -213,7 +213,7 @@ impl Options {
         let is_word =
             |entry: &&Entry| entry.values > 0 && entry.name.len() > 2 && entry.name == word;
         if let Some(entry) = entries.find(is_word) {
-            return (entry.takes(), seen);
+            return (entry.found(), seen);
         }
         let group = if bare {
             word
