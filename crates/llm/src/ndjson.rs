@@ -90,7 +90,7 @@ impl LineParser {
         let mut events = Vec::new();
         let line = std::mem::take(&mut self.line);
         self.end_line(&line, &mut events);
-        events.extend(self.take_value());
+        events.extend(self.finish_value());
         events
     }
 
@@ -100,7 +100,7 @@ impl LineParser {
         nesting.add(line);
         let is_complete = line.starts_with(b"{") && nesting.depth == 0 && !nesting.in_text;
         if self.value.is_empty() || is_complete {
-            events.extend(self.take_value());
+            events.extend(self.finish_value());
         } else {
             self.value.push(b'\n');
             nesting = self.nesting;
@@ -109,11 +109,11 @@ impl LineParser {
         self.value.extend_from_slice(line);
         self.nesting = nesting;
         if !nesting.continues() {
-            events.extend(self.take_value());
+            events.extend(self.finish_value());
         }
     }
 
-    fn take_value(&mut self) -> Option<SseEvent> {
+    fn finish_value(&mut self) -> Option<SseEvent> {
         self.nesting = Nesting::default();
         event(&std::mem::take(&mut self.value))
     }

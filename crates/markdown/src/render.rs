@@ -471,7 +471,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
 
     /// Lays out a logical line after the prefixes.
     fn emit(&mut self, line: &[Span]) {
-        let (first, rest) = self.take_prefix();
+        let (first, rest) = self.next_prefix();
         Wrap::new(self.block.width)
             .hanging(&first, &rest)
             .line(line, &mut self.block.rows);
@@ -489,7 +489,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
     }
 
     /// The prefixes of the next rows; bullets are used up.
-    fn take_prefix(&mut self) -> (Vec<Span>, Vec<Span>) {
+    fn next_prefix(&mut self) -> (Vec<Span>, Vec<Span>) {
         let taken = self.peek_prefix();
         for prefix in &mut self.prefixes {
             prefix.first = None;
@@ -510,7 +510,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
 
     fn rule(&mut self, at: usize) {
         self.begin(at, Previous::Other);
-        let (mut spans, _) = self.take_prefix();
+        let (mut spans, _) = self.next_prefix();
         let used: usize = spans.iter().map(|span| text::width(&span.text)).sum();
         let width = self.block.width.saturating_sub(used).max(1);
         spans.push(Span::new("─".repeat(width), Token::Rule));
@@ -545,7 +545,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         let Some((language, text)) = self.code.take() else {
             return;
         };
-        let (mut first, mut rest) = self.take_prefix();
+        let (mut first, mut rest) = self.next_prefix();
         first.push(code::gutter());
         rest.push(code::gutter());
         let width = self.block.width;

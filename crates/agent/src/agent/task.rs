@@ -64,7 +64,7 @@ impl Task {
             self.perform(change).await;
             next = self.waiting.pop_front();
         }
-        let queued = self.take_queued();
+        let queued = self.drain_queued();
         if !queued.is_empty() {
             self.run_until_settled(queued).await;
         }
@@ -112,7 +112,7 @@ impl Task {
             let work = run::run(&core, &cancel, input);
             let outcome = self.apply_commands_during(work, &cancel).await;
             input = match outcome {
-                RunOutcome::Completed => self.take_queued(),
+                RunOutcome::Completed => self.drain_queued(),
                 _ => Vec::new(),
             };
             if input.is_empty() {
@@ -172,7 +172,7 @@ impl Task {
         }
     }
 
-    fn take_queued(&self) -> Vec<UserMessage> {
+    fn drain_queued(&self) -> Vec<UserMessage> {
         let queued = self.core.state().queues.take();
         if !queued.is_empty() {
             self.core.publish_queues();

@@ -136,7 +136,7 @@ impl Reader {
         match kind {
             "message" => self.message(item, time, draft),
             "reasoning" => {
-                let thinking = ["summary", "content"].map(|name| said(item.get(name)));
+                let thinking = ["summary", "content"].map(|name| texts_of(item.get(name)));
                 self.answer.push(AssistantBlock::Thinking {
                     redacted: thinking.iter().all(String::is_empty),
                     thinking: thinking
@@ -187,7 +187,7 @@ impl Reader {
     fn message(&mut self, item: &Value, time: &str, draft: &mut Draft) {
         match text(item, "role").unwrap_or_default() {
             "assistant" => {
-                let text = said(item.get("content"));
+                let text = texts_of(item.get("content"));
                 self.answer.push(AssistantBlock::Text {
                     text,
                     signature: None,
@@ -375,7 +375,7 @@ impl Reader {
             let history = item.get("replacement_history").and_then(Value::as_array);
             let last = history.and_then(|history| history.last());
             summary = last
-                .map(|last| said(last.get("content")))
+                .map(|last| texts_of(last.get("content")))
                 .unwrap_or_default();
         }
         if summary.trim().is_empty() {
@@ -411,7 +411,7 @@ fn is_harness(item: &Value) -> bool {
 }
 
 /// The texts of a list of blocks.
-fn said(blocks: Option<&Value>) -> String {
+fn texts_of(blocks: Option<&Value>) -> String {
     let blocks = blocks::parts(blocks);
     let texts = blocks.iter().filter_map(|block| text(block, "text"));
     texts.collect::<Vec<_>>().join("\n\n")

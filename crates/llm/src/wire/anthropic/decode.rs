@@ -96,7 +96,7 @@ impl Kind {
     }
 
     /// Whether `delta` continues a block of this kind.
-    fn takes(&self, delta: &BlockDelta) -> bool {
+    fn accepts(&self, delta: &BlockDelta) -> bool {
         match self {
             Self::Text => delta.text.is_some(),
             Self::Thinking { .. } => delta.thinking.is_some() || delta.signature.is_some(),
@@ -264,7 +264,7 @@ impl AnthropicDecoder {
     fn find(&self, remote: Option<u64>, delta: &BlockDelta) -> Option<usize> {
         let newest = |fits: &dyn Fn(Option<u64>) -> bool| {
             let mut open = self.open.iter();
-            open.rposition(|open| fits(open.remote) && open.kind.takes(delta))
+            open.rposition(|open| fits(open.remote) && open.kind.accepts(delta))
         };
         newest(&|open| remote.is_none() || open == remote)
             .or_else(|| newest(&|open| open.is_none()))

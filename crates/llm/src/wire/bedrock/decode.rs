@@ -87,7 +87,7 @@ enum Kind {
 
 impl Kind {
     /// Whether `delta` continues a block of this kind.
-    fn takes(&self, delta: &BlockDelta) -> bool {
+    fn accepts(&self, delta: &BlockDelta) -> bool {
         match self {
             Self::Text => delta.text.is_some(),
             Self::Thinking { .. } | Self::Redacted { .. } => delta.reasoning_content.is_some(),
@@ -277,7 +277,7 @@ impl BedrockDecoder {
         };
         // Without a valid index, the delta continues the newest block of its kind.
         let continues =
-            |open: &Open| (remote.is_none() || open.remote == remote) && open.kind.takes(&delta);
+            |open: &Open| (remote.is_none() || open.remote == remote) && open.kind.accepts(&delta);
         let at = open.iter().rposition(continues);
         if at.is_none() && open.iter().any(is_skipped) {
             return;

@@ -279,14 +279,14 @@ impl ChatDecoder {
             },
             Open::Thinking(index) => Delta::ThinkingEnd {
                 index,
-                signature: self.signature.take().or(self.take_details()),
+                signature: self.signature.take().or(self.finish_details()),
                 redacted: false,
             },
         };
         out.push(StreamEvent::Delta(end));
     }
 
-    fn take_details(&mut self) -> Option<String> {
+    fn finish_details(&mut self) -> Option<String> {
         let details = std::mem::take(&mut self.details);
         (!details.is_empty()).then(|| Value::Array(details).to_string())
     }
@@ -294,7 +294,7 @@ impl ChatDecoder {
     fn end(&mut self, out: &mut Vec<StreamEvent>) {
         self.write_rest(out);
         self.close(out);
-        if let Some(details) = self.take_details() {
+        if let Some(details) = self.finish_details() {
             self.answer.hidden_thinking(details, out);
         }
         self.calls.finish(&mut self.answer, out);
