@@ -408,7 +408,7 @@ fn damaged_hooks_stop_modes_without_a_person() {
         ),
         (
             hooks("{\"hooks\": {\"PreToolUse\": [],\n \"PreToolUse\": []}}"),
-            ":2:13: the key `PreToolUse` is there twice; its hooks are ignored until it is fixed",
+            ":2:13: duplicate key `PreToolUse`; its hooks are ignored until it is fixed",
         ),
         (
             Link("nowhere"),

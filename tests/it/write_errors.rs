@@ -104,7 +104,7 @@ fn limit_for_the_size_of_files_is_an_error() {
     let home = Home::new();
     let turns = json!([{"steps": [{"text": "done"}]}]);
     let program = home.scripted(&turns).command().get_program().to_owned();
-    // The prompt does not fit into the session file. The exit code would be 153 after SIGXFSZ.
+    // The prompt does not fit into the session file. 153 would be SIGXFSZ.
     let script = r#"ulimit -f 8; "$0" -p --model script/model.json "$(head -c 30000 /dev/zero | tr '\0' x)" 2>&1
         echo "code $?""#;
     let Some(output) = in_namespace(&home, script, &program) else {
@@ -186,9 +186,9 @@ fn revoked_permissions_are_respected() {
         refused,
         refused,
         "(no output)",
-        // The file itself can be written, but not its directory.
-        "Changed 1 place in `lost/f` (+1 -1 lines)\n[the file was overwritten in place, because its directory does not allow to replace it]",
-        "Overwrote `lost/f`, 2 bytes (+1 -1 lines)\n[the file was overwritten in place, because its directory does not allow to replace it]",
+        // The file itself can be written.
+        "Changed 1 place in `lost/f` (+1 -1 lines)\n[the file was overwritten in place, because its directory does not allow replacing it]",
+        "Overwrote `lost/f`, 2 bytes (+1 -1 lines)\n[the file was overwritten in place, because its directory does not allow replacing it]",
         "f\nx\n",
         unreadable,
     ];

@@ -46,7 +46,7 @@ mod tests {
         ] {
             assert_eq!(parsed(prompt), Some(Err(error.to_owned())), "{prompt}");
         }
-        // Commands of the session, other words and paths are prompts.
+        // Commands of the session, unknown commands and paths are prompts.
         for prompt in ["/review", "/diff", "/etc/hosts has a mistake", "usage", "/"] {
             assert_eq!(parsed(prompt), None, "{prompt}");
         }

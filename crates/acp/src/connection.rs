@@ -71,7 +71,7 @@ pub(super) async fn run(
             line = lines.next() => match line {
                 Ok(Some(Line::Complete(line))) => connection.receive(&line).await,
                 Ok(Some(Line::TooLong)) => connection.reject_long_line().await,
-                // A read error ends the input, too.
+                // A read error also ends the input.
                 Ok(None) | Err(_) => break false,
             },
         }
@@ -92,7 +92,7 @@ pub(super) async fn run(
             Some(message) = outgoing.recv() => connection.send(message).await,
         }
     }
-    // Messages that the sessions queued before they closed.
+    // Sends the messages that the sessions queued before they closed.
     while let Ok(message) = outgoing.try_recv() {
         connection.send(message).await;
     }
@@ -110,7 +110,7 @@ struct OpenRequest {
     mcp_servers: Option<Vec<Value>>,
 }
 
-/// The parameters of each method besides `_meta`.
+/// The parameters that osier reads for each method, besides `_meta`.
 const PARAMETERS: [(&str, &[&str]); 15] = [
     (
         "initialize",
@@ -139,7 +139,8 @@ const PARAMETERS: [(&str, &[&str]); 15] = [
 ];
 const OPEN: &[&str] = &["sessionId", "cwd", "additionalDirectories", "mcpServers"];
 
-/// The parameters that have no effect. Editors send more than the version of the protocol that osier knows.
+/// The parameters that have no effect. Editors send parameters that are newer than osier's version
+/// of the protocol.
 fn unknown_parameters<'a>(method: &str, params: &'a Value) -> Vec<&'a str> {
     let Some((_, known)) = PARAMETERS.iter().find(|(name, _)| *name == method) else {
         return Vec::new();
@@ -153,7 +154,8 @@ fn unknown_parameters<'a>(method: &str, params: &'a Value) -> Vec<&'a str> {
         .collect()
 }
 
-/// Names them on standard error, which editors show in their log of the agent.
+/// Reports parameters without an effect on standard error, which editors show in their log of the
+/// agent.
 fn name_unknown_parameters(method: &str, params: &Value) {
     for name in unknown_parameters(method, params) {
         // A failed write to standard error cannot be reported.
@@ -416,7 +418,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             .collect::<Result<_, _>>()?;
         let session = match (kind, request.session_id) {
             (OpenKind::New, _) => SessionChoice::New,
-            // Also of a session that is open.
+            // An open session can be forked, too.
             (OpenKind::Fork, Some(id)) => SessionChoice::Copy(id.to_string()),
             (_, Some(id)) if self.sessions.contains_key(&id) => {
                 let text = format!("session `{id}` is already open");
@@ -510,7 +512,7 @@ mod tests {
 
     use super::*;
 
-    /// A method of osier uses a parameter that an editor sends, or it is named.
+    /// Each parameter of an editor is one that a method uses, or osier reports it.
     #[test]
     fn parameters_have_an_effect_or_are_named() {
         for (method, known) in PARAMETERS {

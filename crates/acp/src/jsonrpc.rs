@@ -31,7 +31,7 @@ pub(super) enum Incoming {
         id: RequestId,
         result: Result<Value, Error>,
     },
-    /// Not a message. The id is null if the line has no valid one.
+    /// A line that is not a message. The id is null if the line has no valid one.
     Invalid {
         id: RequestId,
         error: Error,
@@ -56,7 +56,7 @@ pub(super) fn decode<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
         let path = error.path().to_string();
         let cause = error.into_inner();
         invalid_params(match path.as_str() {
-            // The parameters themselves.
+            // The error is in the parameters as a whole.
             "." => format!("invalid parameters: {cause}"),
             path => format!("invalid parameter `{path}`: {cause}"),
         })
@@ -139,7 +139,7 @@ pub(super) enum Outgoing {
 pub(super) struct AcpClient {
     outgoing: mpsc::Sender<Outgoing>,
     last_id: Arc<AtomicI64>,
-    /// From `initialize`. The agent uses only the features in it.
+    /// The capabilities from `initialize`. The agent uses only these features.
     pub capabilities: Arc<ClientCapabilities>,
 }
 
@@ -227,7 +227,7 @@ impl Drop for CancelOnDrop<'_> {
             params: Some(CancelRequestNotification::new(id.clone())),
         });
         if let Ok(line) = line {
-            // Not sent while the queue is full, because this cannot wait.
+            // The message is not sent if the queue is full, because this function cannot wait.
             let _ = self.outgoing.try_send(Outgoing::Cancel { id, line });
         }
     }

@@ -53,7 +53,7 @@ fn address(url: String, headers: Vec<acp::HttpHeader>, protocol: HttpProtocol) -
     }
 }
 
-/// Adds the required lists that some editors leave out when they are empty.
+/// Adds the required lists that some editors omit when they are empty.
 fn fill_empty_lists(server: &mut Value) {
     let Some(fields) = server.as_object_mut() else {
         return;

@@ -54,7 +54,7 @@ fn path_or_url(uri: &str) -> String {
         return uri.to_owned();
     };
     let (path, fragment) = rest.split_once('#').unwrap_or((rest, ""));
-    // Editors add the symbol or the version that they mean.
+    // Editors append a symbol or a version as a query.
     let path = path.split('?').next().unwrap_or(path);
     let path = percent::decoded(path.strip_prefix("localhost").unwrap_or(path));
     let lines = fragment.strip_prefix('L').unwrap_or_default();

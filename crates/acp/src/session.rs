@@ -139,7 +139,7 @@ pub(super) async fn run(
     };
     let session_id = session.id.clone();
     let (sender, commands) = mpsc::unbounded_channel();
-    // Before the response, because the editor can use the session after it.
+    // Sent before the response, because the editor can use the session after the response.
     let _ = lifecycle.send(Lifecycle::Opened {
         id: session_id.clone(),
         commands: sender,

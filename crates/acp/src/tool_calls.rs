@@ -156,7 +156,7 @@ fn hunks_of_files(cwd: &Path, diff: &str) -> Vec<acp::ToolCallContent> {
         .collect()
 }
 
-/// As text, because the protocol has no other paths.
+/// The absolute path as text, because the protocol has no other paths.
 fn absolute(cwd: &Path, path: &str) -> String {
     cwd.join(path).to_string_lossy().into_owned()
 }

@@ -21,12 +21,12 @@ pub trait Change: Send {
         cancel: &CancellationToken,
     ) -> ChangeOutcome;
 
-    /// Whether the change is done within moments: another change waits for it.
+    /// Whether the change takes only a moment, so that another change waits for it.
     fn is_brief(&self) -> bool {
         false
     }
 
-    /// The change was rejected because a run or a longer change is in progress.
+    /// Called when the change is rejected because a run or a longer change is in progress.
     fn refused(self: Box<Self>);
 }
 

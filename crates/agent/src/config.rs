@@ -22,7 +22,7 @@ pub struct AgentConfig {
     pub tools: ToolSet,
     /// Sources of tools that change during the agent's life. Their tools follow `tools`, in this order.
     pub sources: Vec<Arc<dyn ToolSource>>,
-    /// Called in this order.
+    /// The interceptors, which are called in this order.
     pub interceptors: Vec<Arc<dyn Interceptor>>,
     /// The conversation so far.
     pub messages: Vec<Arc<AgentMessage>>,

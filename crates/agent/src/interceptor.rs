@@ -32,7 +32,7 @@ pub enum ToolDecision {
     Deny {
         reason: String,
     },
-    /// The call does not run, because it would fail. This is its result.
+    /// The call does not run, because it would fail with this result.
     Fail(ToolOutput),
     /// The call is prepared again, with other arguments.
     Rewrite {

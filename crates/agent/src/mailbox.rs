@@ -41,7 +41,8 @@ struct Mailbox<E> {
 }
 
 struct Queue<E> {
-    /// With their times, in milliseconds since the Unix epoch; a merged event has that of its first part.
+    /// Events with their times, in milliseconds since the Unix epoch; a merged event has the time
+    /// of its first part.
     events: VecDeque<(i64, E)>,
     /// Number of events that are not deferrable.
     urgent: usize,
@@ -163,7 +164,7 @@ impl<E: Coalesce> Subscription<E> {
         self.recv_timed().await.map(|(_, event)| event)
     }
 
-    /// The same with the time of the event, in milliseconds since the Unix epoch.
+    /// Like [`recv`](Self::recv), with the time of the event in milliseconds since the Unix epoch.
     pub async fn recv_timed(&mut self) -> Option<(i64, E)> {
         loop {
             {

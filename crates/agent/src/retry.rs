@@ -55,7 +55,7 @@ pub struct CallFailure<'a> {
     pub attempts: u32,
     /// For each model, whether its provider is enabled.
     pub usable: &'a [bool],
-    /// From 0 to 1; shortens the delay by up to a quarter.
+    /// A number from 0 to 1 that shortens the delay by up to a quarter.
     pub jitter: f64,
 }
 

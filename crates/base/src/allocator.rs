@@ -1,4 +1,4 @@
-//! Returns memory to the system: large blocks that are freed, and code that only a start needs.
+//! Returns memory to the system: large blocks that are freed, and code that runs only at the start.
 
 /// Minimum bytes of a block that is mapped separately and returned to the system when freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -17,15 +17,16 @@ pub fn give_back_large_blocks() {
             unsafe_code,
             reason = "mallopt has no safe form; it takes two numbers, refuses bad ones and only sets a limit"
         )]
-        // SAFETY: no pointer goes in or out, and no other thread allocates yet.
+        // SAFETY: no pointer is passed, and no other thread allocates yet.
         unsafe {
             libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED);
         }
     }
 }
 
-/// Unmaps the code that the program has used so far, most of which only a start needs. Code that runs again is mapped
-/// again from the system's cache. Does nothing on other systems than Linux.
+/// Unmaps the code that the program has used so far, most of which runs only at the start. Code
+/// that runs again is mapped again from the system's cache. Does nothing on other systems than
+/// Linux.
 ///
 /// A debugger's breakpoints in the code are lost.
 pub fn give_back_code() {

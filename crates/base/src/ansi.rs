@@ -222,8 +222,8 @@ pub fn part(runs: &[Run], range: std::ops::Range<usize>) -> impl Iterator<Item =
     })
 }
 
-/// Transfers the runs of `live`, the output of a running command, to `body`, its stored form: for their common start
-/// and end.
+/// The runs of `body`, the stored output of a command: those of `live`, the output while it ran,
+/// for the start and the end that both texts share.
 pub fn carried(live: &str, runs: &[Run], body: &str) -> Vec<Run> {
     if runs.is_empty() {
         return Vec::new();

@@ -28,7 +28,8 @@ use crate::{regular_file, without_links};
 /// Maximum number of symbolic links to follow, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// Maximum number of attempts to put the file of another process back, which writes again each time.
+/// Maximum number of attempts to restore the file of another process that writes it again each
+/// time.
 const PUT_BACK: usize = 100;
 
 /// How a file is written.
@@ -43,7 +44,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// For a file that may contain secrets.
+    /// Options for a file that may contain secrets.
     pub const PRIVATE: Self = Self {
         parents: true,
         mode: Some(private::FILE_MODE),
@@ -122,10 +123,11 @@ pub fn write_with(path: &Path, bytes: &[u8], options: Options) -> Result<(), Wri
     write_guarded(path, bytes, options, None).map(drop)
 }
 
-/// Like [`write_with`], but never overwrites what another process wrote. The new file and the present one are
-/// exchanged; if the present one is not the expected file, they are exchanged again. A new file must not exist yet. A file
-/// with known content is overwritten in place if its directory refuses a new file or the exchange, or if the new file
-/// would have another owner, group or access list.
+/// Like [`write_with`], but never overwrites what another process wrote. The new file and the
+/// present one are exchanged; if the present one is not the expected file, they are exchanged
+/// again. If no file is expected, none may exist. A file with known content is overwritten in place
+/// if its directory refuses a new file or the exchange, or if the new file would have another
+/// owner, group or access list.
 ///
 /// # Errors
 /// [`WriteError::Changed`]. The file is as the other process wrote it.
@@ -154,7 +156,7 @@ impl Replaced {
         match self {
             Self::Atomically => "",
             Self::InDirectory => {
-                "[the file was overwritten in place, because its directory does not allow to replace it]"
+                "[the file was overwritten in place, because its directory does not allow replacing it]"
             }
             Self::WithOwner => {
                 "[the file was overwritten in place, to keep its owner, group and access list]"
@@ -177,7 +179,7 @@ fn write_guarded(
     let fail = |source| WriteError::new(path, source);
     let target = follow_links(path).map_err(fail)?;
     if options.parents {
-        // Before the parents: a directory in its place is the better error.
+        // Checked before the parents are created: a directory at the path is the better error.
         existing(path, &target)?;
         let is_private = options.mode == Some(private::FILE_MODE);
         let created = if is_private {
@@ -318,7 +320,7 @@ fn exchange(
         // A program that opened the file before the exchange may write it while this waits for the disk.
         sync_directory(parent(target));
         if is_expected() {
-            // The file is replaced, also if this fails. The sweeper removes what was displaced.
+            // The file is replaced even if this fails. The sweeper removes what was displaced.
             let _ = fs::remove_file(&displaced);
             return Ok(());
         }
@@ -330,7 +332,7 @@ fn exchange(
 /// Maximum bytes of a file whose content is compared.
 const COMPARED: u64 = 256 << 20;
 
-/// A file at a moment.
+/// The identity and the stamp of a file at one moment.
 #[derive(PartialEq, Eq)]
 struct State {
     /// Device and inode.
@@ -361,7 +363,7 @@ fn put_back(displaced: &Path, target: &Path, mut placed: State) {
                 return;
             }
             Ok(()) => placed = next,
-            // The target was deleted, so that only this content is left.
+            // The target was deleted, so only the displaced file has the content.
             Err(Errno::NOENT) if rename_new(displaced, target).is_ok() => return,
             // The file keeps its temporary name: no sweep removes it.
             Err(_) => return,
@@ -412,8 +414,8 @@ pub fn prepare(
         keep_owner(file, metadata);
         keep_attributes(file, old);
     }
-    // After the change of owner, which clears set-id bits.
-    // As when a file is changed: it does not run as another user with other contents.
+    // Set after the owner, whose change clears set-id bits. They stay cleared, as when a program
+    // writes the file: new contents must not run as another user.
     let kept = existing.map(|(_, metadata)| metadata.mode() & 0o1777);
     if let Some(mode) = mode.or(kept) {
         file.set_permissions(Permissions::from_mode(mode))?;
@@ -422,7 +424,8 @@ pub fn prepare(
     Ok(pending)
 }
 
-/// Only root can change the owner; otherwise at least the group is tried.
+/// Gives the new file the owner and the group of `existing`, as far as permitted: only root can
+/// change the owner.
 fn keep_owner(file: &File, existing: &Metadata) {
     let Ok(own) = file.metadata() else { return };
     if own.uid() != existing.uid() {

@@ -9,7 +9,7 @@ pub fn now_ms() -> i64 {
     now().as_millisecond()
 }
 
-/// The present; the last moment of the year 9999 if the clock is wrong by more.
+/// The current time; the end of the year 9999 if the clock is out of range.
 pub fn now() -> Timestamp {
     let now = Timestamp::try_from(SystemTime::now());
     now.unwrap_or(Timestamp::MAX)
@@ -29,7 +29,7 @@ pub fn local_minute(milliseconds: i64) -> String {
     minute_in(time, TimeZone::system())
 }
 
-/// A stored time, likewise. A text that is no time stays as it is.
+/// A stored time in the format of [`local_minute`]. A text that is no time stays as it is.
 pub fn stored_minute(timestamp: &str) -> String {
     match timestamp.parse() {
         Ok(time) => minute_in(time, TimeZone::system()),
@@ -43,7 +43,8 @@ pub fn stored_day(timestamp: &str) -> Option<String> {
     Some(minute_in(time, TimeZone::system())[..10].to_owned())
 }
 
-/// A stored time for files that others read: in the time zone of the user, which it names. A text that is no time stays as it is.
+/// A stored time for files that others read: in the time zone of the user, with the name of the
+/// zone. A text that is no time stays as it is.
 ///
 /// `2026-11-21 10:30 +01:00`, or `2026-11-21 09:30 UTC`
 pub fn minute_with_zone(timestamp: &str) -> String {
@@ -83,8 +84,8 @@ pub fn human_duration(milliseconds: u64) -> String {
     }
 }
 
-/// The time since `then` in words; both in milliseconds since the Unix epoch. A time in the future has its date: a clock was
-/// wrong.
+/// The time since `then` in words; both in milliseconds since the Unix epoch. A time in the future
+/// is shown as a date: some clock was wrong.
 pub fn age(then: i64, now: i64) -> String {
     if then.saturating_sub(now) >= 60_000 {
         return local_minute(then);

@@ -1,5 +1,6 @@
-//! A configuration file for a loader: on disk, or with content that was read before. What was checked for trust is
-//! loaded from the same bytes, so that a file cannot change in between.
+//! A configuration file for a loader: on disk, or with content that was read before. A file that
+//! was checked for trust is loaded from the bytes that were checked, so it cannot change in
+//! between.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Differences between two texts, by line or by word.
 //!
-//! Parts are compared as numbers, one for each distinct part. The algorithm is generic; this way the program contains
-//! it once.
+//! Parts are compared as numbers, one for each distinct part. The algorithm is generic; compiled
+//! for numbers alone, it is in the program once.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ pub fn compare(old: &[&str], new: &[&str], timeout: Option<Duration>) -> Vec<Dif
 pub struct ComparedWords<'a> {
     /// Every word, and which of the lines has it.
     pub words: Vec<(ChangeTag, &'a str)>,
-    /// The share of words that both have: 0 to 1.
+    /// The share of words that both lines have: 0 to 1.
     pub similarity: f32,
 }
 

@@ -5,7 +5,7 @@
 pub enum Delivery {
     /// The answer to a request. Not a change of the session.
     Answer,
-    /// For the clients that are connected now. A client that reconnects does not need it.
+    /// An event for the clients that are connected now. A client that reconnects does not need it.
     Connected,
     /// A change of the session. A client that reconnects receives it if it is still in the replay buffer.
     Change,

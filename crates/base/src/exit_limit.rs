@@ -1,7 +1,8 @@
 //! A limit for how long the process takes to end.
 //!
-//! When a mode ends, its parts have [`GRACE`] to stop and to store. A lock, a disk or a server that never answers
-//! may hold any of them up, the main thread included, so a thread of its own ends the process when the time is over.
+//! When a mode ends, its parts have [`GRACE`] to stop and to store. A lock, a disk or a server that
+//! never answers may hold any of them up, the main thread included, so a separate thread ends the
+//! process when the time is over.
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{OnceLock, mpsc};
@@ -24,7 +25,8 @@ static LAST_ACTION: OnceLock<fn()> = OnceLock::new();
 pub enum Interrupt {
     /// The first SIGINT too.
     Ends,
-    /// The first SIGINT only stops what runs; the second ends the process. The first one too if the output is not read.
+    /// The first SIGINT only stops the current run, and the second ends the process. If nobody
+    /// reads the output, the first one ends it.
     StopsFirst,
 }
 
@@ -66,10 +68,10 @@ pub fn limit_after_signals(interrupt: Interrupt) {
 #[derive(Debug)]
 pub struct InterruptsElsewhere(());
 
-/// Until when, in milliseconds since the Unix epoch.
+/// The time until which SIGINT is for another program, in milliseconds since the Unix epoch.
 static ELSEWHERE: AtomicI64 = AtomicI64::new(0);
 
-/// Time in which a signal that the other program got still arrives here.
+/// Time after the other program in which its last SIGINT can still arrive here.
 const LATE_MS: i64 = 200;
 
 impl InterruptsElsewhere {
@@ -90,10 +92,11 @@ impl Drop for InterruptsElsewhere {
     }
 }
 
-/// The writes that began and ended: odd during a write.
+/// The number of writes that began plus those that ended: odd during a write.
 static WRITES: AtomicUsize = AtomicUsize::new(0);
 
-/// Writes to the program that reads the output. If it does not read, an interrupt ends the process.
+/// Runs `write`, which writes to the program that reads the output. If that program does not read,
+/// an interrupt ends the process.
 pub fn write_out<T>(write: impl FnOnce() -> T) -> T {
     WRITES.fetch_add(1, Ordering::Relaxed);
     let written = write();
@@ -101,8 +104,8 @@ pub fn write_out<T>(write: impl FnOnce() -> T) -> T {
     written
 }
 
-/// Ends the process if one write lasts longer than [`GRACE`]: the run that was interrupted cannot end. Returns when none is
-/// on its way.
+/// Ends the process if one write lasts longer than [`GRACE`]: then the interrupted run cannot end.
+/// Returns when no write is in progress.
 fn end_if_nobody_reads(code: i32) {
     let mut before = WRITES.load(Ordering::Relaxed);
     loop {
@@ -118,7 +121,7 @@ fn end_if_nobody_reads(code: i32) {
     }
 }
 
-/// Ends the process at once, with a last word.
+/// Ends the process at once, after `say` has written the last message.
 pub fn end_now(code: i32, say: impl FnOnce()) -> ! {
     if let Some(action) = LAST_ACTION.get() {
         action();
@@ -141,6 +144,6 @@ pub fn set_last_action(action: fn()) {
 
 fn end_after_grace(code: i32) {
     thread::sleep(GRACE);
-    // No destructors and no buffers: whatever holds the process up may hold them as well.
+    // No destructors and no buffers: what holds the process up may block these as well.
     end_now(code, || {});
 }

@@ -25,7 +25,8 @@ pub fn report_written(path: &Path) {
         return;
     };
     let time = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
-    // Only the time of the content: with both times the kernel reports a change of attributes.
+    // Sets only the time of the content: with both times, the kernel would report a change of
+    // attributes.
     let times = Timestamps {
         last_access: time(UTIME_OMIT),
         last_modification: time(UTIME_NOW),

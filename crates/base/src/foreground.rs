@@ -25,7 +25,7 @@ pub fn run<A: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = A>) ->
     }
 }
 
-/// The same in a folder, for a program whose exit code has a meaning.
+/// Like [`run`], in a folder; returns the exit status, for a program whose exit code has a meaning.
 pub fn run_in<A: AsRef<OsStr>>(
     folder: &Path,
     program: &str,

@@ -34,7 +34,7 @@ const FILES: [&str; 13] = [
     "shallow",
 ];
 
-/// Files among these that are as large as the repository.
+/// The `FILES` whose size grows with the repository.
 const LARGE: [&str; 3] = ["index", "packed-refs", "shallow"];
 
 /// Settings that are always overridden.
@@ -48,11 +48,12 @@ const NEUTRAL: [(&str, &str); 10] = [
     ("diff.external", ""),
     ("gc.auto", "0"),
     ("protocol.allow", "never"),
-    // A directory in the working tree is no repository, whatever it looks like.
+    // Git must not use a directory of the working tree as a repository, even if it looks like one.
     ("safe.bareRepository", "explicit"),
 ];
 
-/// Settings with names of the repository: section, name and neutral value.
+/// Settings with a part in the middle that the repository names, such as `filter.NAME.clean`:
+/// section, last part and neutral value.
 const NAMED: [(&str, &str, &str); 13] = [
     ("filter", "clean", ""),
     ("filter", "smudge", ""),

@@ -22,8 +22,9 @@ pub fn from_record<T: DeserializeOwned>(record: &[u8]) -> serde_json::Result<T> 
     })
 }
 
-/// Replaces every `\uD800` to `\uDFFF` that is not half of a pair by U+FFFD. In the texts of a stream, the halves of a
-/// character can be at the end of one and in a later one: `split` is the first half until the second one comes.
+/// Replaces every `\uD800` to `\uDFFF` that is not half of a pair by U+FFFD. In a stream, a text
+/// can end with the first half of a character, and a later text has the second half: `split` stores
+/// the first half until then.
 pub fn with_whole_characters<'a>(
     json: &'a [u8],
     mut split: Option<&mut Option<u16>>,
@@ -75,7 +76,7 @@ fn unit(json: &[u8], at: usize) -> Option<u16> {
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Calls `see` with every text in `value`; the keys of objects are none.
+/// Calls `see` with every text in `value`, but not with the keys of objects.
 pub fn each_text(value: &Value, see: &mut dyn FnMut(&str)) {
     match value {
         Value::String(text) => see(text),
@@ -106,9 +107,9 @@ pub fn plain(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut plain = String::with_capacity(text.len());
-    // Where the last comma is, if nothing but space is behind it.
+    // The position of the last comma, if only whitespace follows it.
     let mut comma = None;
-    // The last character that was not space.
+    // The last character that was not whitespace.
     let mut last = '[';
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     while let Some(char) = rest.chars().next() {
@@ -146,7 +147,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Bytes of the string that begins the text.
+/// Bytes of the string at the start of the text.
 fn string(text: &str) -> usize {
     let mut is_escaped = false;
     let end = text.bytes().skip(1).position(|byte| {
@@ -219,7 +220,7 @@ mod tests {
         for (text, expected) in [
             (
                 "{\"a\": 1,\n /* x */ \"a\": 2}",
-                "the key `a` is there twice at line 2 column 12",
+                "duplicate key `a` at line 2 column 12",
             ),
             ("[,]", "expected value at line 1 column 2"),
             ("{} /* open", "trailing characters at line 1 column 4"),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use rustix::io::Errno;
 
-/// A file system had no locks, which the user does not know yet, or knows.
+/// States of [`WITHOUT_LOCKS`]: a file system without locks was found; the user has the warning.
 const FOUND: u8 = 1;
 const REPORTED: u8 = 2;
 
@@ -39,7 +39,7 @@ fn outcome(lock: impl Fn() -> Result<(), TryLockError>) -> io::Result<bool> {
     match lock() {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
-        // By a signal.
+        // A signal interrupted the wait.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {
             outcome(lock)
         }

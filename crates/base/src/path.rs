@@ -15,7 +15,7 @@ const MAX_NAMES: usize = 20_000;
 /// Minimum share of common character pairs of a similar name.
 const NEAR: f32 = 0.5;
 
-/// Resolves `given` against `cwd`. Absolute if `cwd` is; `.` components are removed.
+/// Resolves `given` against `cwd`. The result is absolute if `cwd` is; `.` components are removed.
 pub fn resolve(cwd: &Path, given: &str) -> PathBuf {
     resolve_with_home(cwd, given, dirs::home_dir().as_deref())
 }
@@ -57,7 +57,7 @@ fn expand(cwd: &Path, given: &str, home: Option<&Path>) -> PathBuf {
     path.components().collect()
 }
 
-/// A dangling link exists too.
+/// Whether the path exists; a dangling link does.
 fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }

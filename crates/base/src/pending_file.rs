@@ -48,14 +48,14 @@ impl PendingFile {
         &self.file
     }
 
-    /// A path to the file, which leads to it in this process only.
+    /// A path that leads to the file in this process only.
     pub fn path(&self) -> PathBuf {
         let number = self.file.as_raw_fd();
         let unnamed = || PathBuf::from(format!("/proc/self/fd/{number}"));
         self.name.clone().unwrap_or_else(unnamed)
     }
 
-    /// Names the file `target`, which no file may have.
+    /// Gives the file the name `target`, which must be free.
     ///
     /// # Errors
     /// `AlreadyExists` if there is a file.
@@ -73,7 +73,7 @@ impl PendingFile {
         self.into_file()
     }
 
-    /// Names the file `target`, replacing an existing one.
+    /// Gives the file the name `target` and replaces an existing file.
     pub fn persist(mut self, target: &Path) -> io::Result<File> {
         if self.name.is_none() {
             match unnamed::link(&self.file, target) {
@@ -192,7 +192,8 @@ pub(crate) enum Temporary<'a> {
     New,
     /// A file of an earlier version of osier, which did not lock it.
     Earlier,
-    /// A file that is not needed if its content has one of these marks. Otherwise it is from another program.
+    /// A file that is not needed if its content has one of these marks. Otherwise another program
+    /// wrote it.
     Either([&'a str; 2]),
 }
 
@@ -235,7 +236,7 @@ mod unnamed {
             options.read(true).write(true).mode(mode);
             options.custom_flags(flags).open(folder)
         };
-        // Tried with another file: one whose only name was removed cannot get a name again.
+        // The test needs another file: one whose only name was removed cannot get a name again.
         let file = open().ok()?;
         let can_link = *CAN_LINK.get_or_init(|| open().is_ok_and(|file| can_link(&file, folder)));
         can_link.then_some(file)

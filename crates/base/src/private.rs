@@ -13,8 +13,8 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Removes the permissions of other users from an own file or folder. Whether that changed anything. Shared folders,
-/// such as `/tmp`, and links are left alone.
+/// Removes the permissions of other users from a file or folder of this user. Returns whether they
+/// had any. Shared folders, such as `/tmp`, and links are left alone.
 pub fn restrict(path: &Path) -> io::Result<bool> {
     let metadata = fs::symlink_metadata(path)?;
     let mode = metadata.mode() & 0o7777;

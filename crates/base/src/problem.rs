@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     pub path: PathBuf,
-    /// From 1; not set for a problem of the complete file.
+    /// The line, from 1; not set for a problem of the complete file.
     pub line: Option<usize>,
-    /// From 1, in characters.
+    /// The column in characters, from 1.
     pub column: Option<usize>,
     /// Lower case, names in backticks, no full stop.
     pub message: String,
@@ -72,7 +72,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         let is_near =
             |distance: usize| distance * 3 <= candidate.len().max(name.len()).saturating_add(1);
         let known = lower(candidate);
-        // Each character more or less is a difference: most names are never compared.
+        // The difference in length is a lower limit of the distance: most names are never compared.
         if !is_near(written.len().abs_diff(known.len())) {
             return None;
         }

@@ -71,15 +71,15 @@ pub const UNATTENDED: [(&str, &str); 3] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// For every git: a directory in the files of a project is no repository, whatever it looks like. Its configuration would run
-/// programs.
+/// Variables for every git: it must not use a directory among the files of a project as a
+/// repository, whose configuration would run programs.
 const REPOSITORIES: [(&str, &str); 3] = [
     ("GIT_CONFIG_COUNT", "1"),
     ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
     ("GIT_CONFIG_VALUE_0", "explicit"),
 ];
 
-/// The same for commands without a terminal.
+/// Variables of commands without a terminal: no colours, pagers or prompts.
 const QUIET_TERMINAL: [(&str, &str); 4] = [
     ("TERM", "dumb"),
     UNATTENDED[0],
@@ -169,7 +169,8 @@ impl Invocation {
         command
     }
 
-    /// Whether the program exists: otherwise its wrapper would only report it by exiting.
+    /// Whether the program exists. If it is missing, its wrapper starts and only exits with an
+    /// error.
     fn is_there(&self) -> bool {
         let program = Path::new(&self.program);
         if program.components().count() > 1 {
@@ -223,7 +224,7 @@ pub fn start_inheriting(program: &OsStr, args: &[OsString]) -> io::Result<Pid> {
     pid.ok_or_else(|| io::Error::other("the child has no process id"))
 }
 
-/// How a child ended: exactly one of both is set.
+/// How a child ended: exactly one of the two is set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Exit {
     pub code: Option<i32>,

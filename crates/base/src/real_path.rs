@@ -13,7 +13,8 @@ const MAX_LINKS: usize = 40;
 pub struct RealPath {
     /// Absolute, without links, `.` and `..`. Its end need not exist.
     pub real: PathBuf,
-    /// For each link on the way: the path with all links before it resolved. Rules match on these names too.
+    /// The name of each link on the way: the path with all links before it resolved. Rules also
+    /// match these names.
     pub names: Vec<PathBuf>,
     /// The links on the way, in real directories.
     pub links: Vec<PathBuf>,

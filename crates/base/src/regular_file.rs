@@ -16,16 +16,16 @@ use crate::without_links;
 /// Folders of the kernel: their files are regular but show the state of processes and devices.
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// Bytes of a small file at most: settings, keys, a list.
+/// Maximum bytes of a small file: settings, keys, a list.
 pub const SMALL: u64 = 16 * 1024 * 1024;
 
-/// Bytes of a file that the user names in a command line at most.
+/// Maximum bytes of a file that the user names in a command line.
 pub const NAMED: u64 = 64 * 1024 * 1024;
 
 /// Time for a program to open a named pipe for writing.
 const WRITER: Duration = Duration::from_secs(2);
 
-/// A folder in memory, with files of users.
+/// The folder below `/dev` that has files of users, in memory.
 const MEMORY: &str = "/dev/shm";
 
 /// Why a file was not read.
@@ -83,7 +83,7 @@ fn read_open(file: File, limit: u64) -> Result<Vec<u8>, ReadError> {
     }
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    // It has grown in the meantime.
+    // The file has grown since its size was read.
     if bytes.len() as u64 > limit {
         return Err(ReadError::TooLarge { limit });
     }
@@ -132,7 +132,8 @@ pub fn read_named_text(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(read_named(path, limit)?).map_err(|_| ReadError::NotText.into())
 }
 
-/// Waits for a program that has opened the pipe for writing, however long, and a short time for one to do so.
+/// Reads a named pipe: waits a short time until a program opens it for writing, then without limit
+/// until that program closes it.
 fn read_pipe(mut file: &File, limit: u64) -> Result<Vec<u8>, ReadError> {
     let begun = Instant::now();
     let mut has_writer = false;
@@ -189,7 +190,7 @@ pub fn inside(path: &Path, folder: &Path) -> Result<PathBuf, ReadError> {
     Err(ReadError::Outside { folder })
 }
 
-/// The path without symbolic links. A path is missing only if no link on the way leads to nothing.
+/// The path without symbolic links. The error is `Missing` only if the path has no broken link.
 pub fn real_path(path: &Path) -> Result<PathBuf, ReadError> {
     let error = match path.canonicalize() {
         Ok(real) => return Ok(real),

@@ -1,9 +1,9 @@
 //! How a request of the protocol is declared: once, as a row of [`requests!`](crate::requests).
 //!
-//! A row holds the parameters of a request, its documentation, its effect on the conversation and the events
-//! that answer it. The enum of requests, the commands of `osier rpc` with their schema and documentation, the
-//! typed client, the rules for several clients in one session and the order behind an unfinished session all
-//! come from it.
+//! A row holds the parameters of a request, its documentation, its effect on the conversation and
+//! the events that answer it. The enum of requests, the commands of `osier rpc` with their schema
+//! and documentation, the typed client, the rules for several clients in one session and the order
+//! of requests while a session is not read yet all come from it.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub struct Request {
     /// `type` of the request on the wire.
     pub name: &'static str,
-    /// The name of its command, if that is another.
+    /// The name of its command, if it differs.
     pub command: Option<&'static str>,
     /// More names of its command.
     pub aliases: &'static [&'static str],
@@ -22,7 +22,8 @@ pub struct Request {
     /// The request waits until the session file is completely read.
     pub needs_session: bool,
     pub parameters: &'static [Parameter],
-    /// `type` of the events that answer it: one of them is sent. None: the end of the request is the answer.
+    /// `type` of the events that answer it: one of them is sent. Empty if the end of the request is
+    /// the answer.
     pub replies: &'static [&'static str],
 }
 
@@ -45,7 +46,7 @@ pub enum Group {
 /// The effect of a request on the conversation, which several clients may share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: any client may send it at any time.
+    /// No effect: any client may send it at any time.
     None,
     /// Changes the conversation: refused while another client is the active writer.
     Change,
@@ -87,7 +88,7 @@ pub enum Kind {
 /// The kind of parameter that a Rust type is.
 pub trait ParameterType {
     const KIND: Kind;
-    /// The kind of a list of it.
+    /// The kind of a list of this type.
     const LIST: Kind = Kind::Any;
     const OPTIONAL: bool = false;
 }

@@ -1,5 +1,6 @@
-//! Sorts lists by a comparison or a key, stably. The methods of slices are compiled again for each comparison, 4 kB each;
-//! these are not. Use those methods for what is sorted in every frame, and for long lists.
+//! Sorts lists by a comparison or a key, stably. The methods of slices are compiled again for each
+//! comparison, 4 kB each; these functions are not. Use the methods for long lists and for lists
+//! that are sorted in every frame.
 
 use std::cmp::Ordering;
 
@@ -14,14 +15,14 @@ pub fn by_key<T, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
     by(list, |one, other| key(one).cmp(&key(other)));
 }
 
-/// For each place of the sorted list, the present place of its element.
+/// For each position in the sorted list, the present position of its element.
 fn places(length: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..length).collect();
     places.sort_by(|one, other| compare(*one, *other));
     places
 }
 
-/// Moves the elements to their places, one cycle after the other.
+/// Moves the elements to their positions, one cycle after the other.
 fn arrange<T>(list: &mut [T], mut places: Vec<usize>) {
     for start in 0..places.len() {
         let mut place = start;

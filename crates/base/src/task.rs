@@ -31,7 +31,8 @@ pub async fn sleep_until(deadline: Option<tokio::time::Instant>) {
     }
 }
 
-/// The result of `work`, or what people read if it panics: its caller would wait forever.
+/// The result of `work`, or a message for the user if it panics: otherwise its caller would wait
+/// forever.
 ///
 /// # Errors
 /// It panicked, which the hook of panics has reported.

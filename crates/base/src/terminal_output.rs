@@ -43,18 +43,19 @@ pub fn async_stdout() -> AsyncOutput<tokio::io::Stdout> {
 const NO_THREAD: [(&str, &str); 4] = [
     ("OS can't spawn worker thread", PROCESSES),
     ("failed to spawn thread", PROCESSES),
-    // In a thread that has started, before its work.
+    // Messages of a thread that has started but not begun its work.
     ("failed to allocate an alternative stack", MEMORY),
     ("failed to set up alternative stack guard page", MEMORY),
 ];
 const PROCESSES: &str = "raise the limit of processes (`ulimit -u`, or that of the container)";
 const MEMORY: &str = "raise the limit of memory (`ulimit -v`, or that of the container)";
 
-/// A thread reports that no thread can start. Others fail at the same time.
+/// Whether a thread has already reported that no thread can start: others fail at the same time.
 static IS_REPORTED: AtomicBool = AtomicBool::new(false);
 
-/// Prints the message of a panic on standard error, sanitized like everything else. If the system starts no thread, nothing
-/// can continue: the process ends, where it would wait for work that nobody does.
+/// Prints the message of a panic on standard error, sanitized like everything else. If the system
+/// starts no thread, nothing can continue: the process ends instead of waiting for work that no
+/// thread does.
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|info| {
         if let Some(advice) = lack_of_threads(info) {

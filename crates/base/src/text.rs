@@ -167,7 +167,7 @@ impl Clean for () {
 }
 
 /// [`sanitize`] for a text that needs it.
-pub(super) fn clean(text: &str, told: &mut impl Clean) -> String {
+pub(super) fn clean(text: &str, styles: &mut impl Clean) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut parameters = String::new();
     let mut rest = text.chars().peekable();
@@ -176,18 +176,18 @@ pub(super) fn clean(text: &str, told: &mut impl Clean) -> String {
             '\x1b' if rest.next_if_eq(&'[').is_none() => skip_escape(&mut rest),
             '\x1b' | '\u{9b}' => {
                 if parse_csi(&mut rest, &mut parameters) == Some('m') {
-                    told.graphics(clean.len(), &parameters);
+                    styles.graphics(clean.len(), &parameters);
                 }
             }
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut rest),
             '\r' if rest.peek() == Some(&'\n') => {}
             '\r' => {
                 clean.truncate(clean.rfind('\n').map_or(0, |newline| newline + 1));
-                told.cut(clean.len());
+                styles.cut(clean.len());
             }
             '\x08' => {
                 if !clean.ends_with('\n') && clean.pop().is_some() {
-                    told.cut(clean.len());
+                    styles.cut(clean.len());
                 }
             }
             char if is_unsafe(char) => {}
@@ -227,7 +227,7 @@ pub fn ticked(text: &str) -> Vec<(&str, bool)> {
     parts
 }
 
-/// The sentence without those backticks, for output in one style.
+/// The sentence without paired backticks, for output in one style.
 pub fn unticked(text: &str) -> String {
     ticked(text).into_iter().map(|(part, _)| part).collect()
 }
@@ -279,7 +279,7 @@ pub(crate) fn is_zero_width(char: char) -> bool {
     !char.is_ascii() && width(char.encode_utf8(&mut [0; 4])) == 0
 }
 
-/// Selects the form of the character before it.
+/// Whether a character selects the form of the character before it.
 pub(crate) fn is_variation_selector(char: char) -> bool {
     matches!(char, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }

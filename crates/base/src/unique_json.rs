@@ -75,9 +75,7 @@ impl<'de> Visitor<'de> for Unique {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             if map.contains_key(&key) {
-                return Err(A::Error::custom(format_args!(
-                    "the key `{key}` is there twice"
-                )));
+                return Err(A::Error::custom(format_args!("duplicate key `{key}`")));
             }
             let value = entries.next_value_seed(self)?;
             map.insert(key, value);
@@ -109,11 +107,11 @@ mod tests {
         for (text, expected) in [
             (
                 "{\"a\": 1,\n \"a\": 2}",
-                "the key `a` is there twice at line 2 column 4",
+                "duplicate key `a` at line 2 column 4",
             ),
             (
                 "[{\"b\": {\"a\": 1, \"\\u0061\": 2}}]",
-                "the key `a` is there twice at line 1 column 24",
+                "duplicate key `a` at line 1 column 24",
             ),
             ("{} {}", "trailing characters at line 1 column 4"),
             ("{", "EOF while parsing an object at line 1 column 1"),

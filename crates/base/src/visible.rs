@@ -64,7 +64,7 @@ pub fn marked(text: &str) -> Visible {
         }
         if let Some(notation) = notation(char, before, stacked) {
             shown.mark(&notation);
-            // Nothing joins a notation.
+            // A mark after a notation cannot combine with it.
             before = None;
         } else {
             shown.text.push(char);
@@ -113,8 +113,8 @@ impl Visible {
     }
 }
 
-/// The notation of a character that would not be seen, or not where it is. `before` is the character before it, `stacked`
-/// its place among the marks on one letter.
+/// The notation of a character that would be invisible, or visible in another position. `before` is
+/// the character before it, `stacked` its place among the marks on one letter.
 fn notation(char: char, before: Option<char>, stacked: usize) -> Option<String> {
     Some(match char {
         '\n' | '\t' => return None,
@@ -131,7 +131,7 @@ fn is_hidden(char: char, before: Option<char>) -> bool {
     let follows_letter = || before.is_none_or(|before| before.is_ascii());
     match char {
         ' '..='~' => false,
-        // Blanks that a shell does not take for one, and letters that look like one.
+        // Blanks that a shell does not treat as blanks, and letters that look like blanks.
         '\u{a0}'
         | '\u{1680}'
         | '\u{2000}'..='\u{200a}'

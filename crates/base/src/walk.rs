@@ -28,7 +28,8 @@ pub struct Entry {
 }
 
 impl Walk {
-    /// A walk below `root`, after all symbolic links; anywhere without it.
+    /// A walk that stays below `root` after all symbolic links; without `root`, it can lead
+    /// anywhere.
     pub fn new(root: Option<&Path>) -> Self {
         Self {
             root: root.map(|root| root.canonicalize().unwrap_or_else(|_| root.to_owned())),
@@ -70,7 +71,8 @@ impl Walk {
         entries
     }
 
-    /// The files of `folder` and `depth` levels below it, sorted by folder; more than `most` if there are too many.
+    /// The files of `folder` and `depth` levels below it, sorted by folder. A result of more than
+    /// `most` files is incomplete.
     pub fn files(&mut self, folder: &Path, depth: usize, most: usize) -> Vec<PathBuf> {
         let mut found = Vec::new();
         self.collect(folder, depth, most, &mut found);

@@ -21,8 +21,9 @@ const QUIET: Duration = Duration::from_millis(80);
 const LONGEST: Duration = Duration::from_secs(1);
 /// Entries of one folder that are watched.
 const MOST_ENTRIES: usize = 1_000;
-/// Time between two looks where the system does not report all changes, such as at its limit of watches.
-const LOOKS: Duration = Duration::from_secs(2);
+/// Time between two comparisons where the system does not report all changes, such as at its limit
+/// of watches.
+const COMPARISONS: Duration = Duration::from_secs(2);
 /// Symbolic links that one path may lead through, as in Linux.
 const MOST_LINKS: usize = 40;
 
@@ -68,9 +69,9 @@ impl Watcher {
             watched: BTreeMap::new(),
             are_complete: true,
         };
-        // Whatever happens after this has an event.
+        // Every change after this has an event.
         directories.update(&watched);
-        let files = look(&watched);
+        let files = stamps(&watched);
         let (sender, receiver) = unbounded_channel();
         std::thread::Builder::new()
             .name("file-watch".to_owned())
@@ -116,7 +117,7 @@ fn collect(
         let patience = if directories.are_complete {
             Duration::MAX
         } else {
-            LOOKS
+            COMPARISONS
         };
         let mut next = events.recv_timeout(patience);
         let started = Instant::now();
@@ -127,7 +128,7 @@ fn collect(
             return;
         }
         directories.update(watched);
-        let now = look(watched);
+        let now = stamps(watched);
         let changed = difference(&files, &now);
         files = now;
         if sender.is_closed() || (!changed.is_empty() && sender.send(changed).is_err()) {
@@ -144,7 +145,7 @@ fn is_change(kind: EventKind) -> bool {
 }
 
 /// The watched files that exist.
-fn look(watched: &[Watched]) -> BTreeMap<PathBuf, FileStamp> {
+fn stamps(watched: &[Watched]) -> BTreeMap<PathBuf, FileStamp> {
     let mut found = BTreeMap::new();
     for watched in watched {
         match watched {
@@ -155,7 +156,7 @@ fn look(watched: &[Watched]) -> BTreeMap<PathBuf, FileStamp> {
     found
 }
 
-/// The file with its stamp, behind symbolic links.
+/// The path with the stamp of its file, after symbolic links.
 fn stamped(path: PathBuf) -> Option<(PathBuf, FileStamp)> {
     let metadata = path.metadata().ok()?;
     Some((path, FileStamp::of(&metadata)))
@@ -166,7 +167,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     found.take(MOST_ENTRIES).map(|entry| entry.path()).collect()
 }
 
-/// The paths that only one of two states has, or with another stamp.
+/// The paths that only one of the two states has, or that have another stamp.
 fn difference(
     before: &BTreeMap<PathBuf, FileStamp>,
     now: &BTreeMap<PathBuf, FileStamp>,
@@ -182,9 +183,9 @@ fn difference(
 /// The directories in which changes of the watched files happen.
 struct Directories {
     system: Option<RecommendedWatcher>,
-    /// Each with its inode: another directory can get its name.
+    /// Watched directories with their inodes: another directory can get the same name.
     watched: BTreeMap<PathBuf, u64>,
-    /// The system watches all that matter.
+    /// Whether the system watches all directories that matter.
     are_complete: bool,
 }
 
@@ -240,8 +241,8 @@ impl Directories {
     }
 }
 
-/// The directory of the path, and that of each file which its symbolic links lead to. In place of a missing directory, the
-/// nearest one above it that exists.
+/// Adds the directory of the path, and that of each file which its symbolic links lead to; for a
+/// missing directory, the nearest existing one above it.
 fn add_directories(path: &Path, directories: &mut BTreeSet<PathBuf>) {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {

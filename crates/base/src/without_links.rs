@@ -79,7 +79,8 @@ impl Folder {
         }
     }
 
-    /// Whether the directory still has its path, where `stable` is only the path.
+    /// Whether paths of [`Self::join`] still lead to this directory: where `stable` is only the
+    /// path, another directory may have it.
     pub fn is_in_place(&self) -> bool {
         self.stable() != self.path || is_at(&self.file, &self.path)
     }

@@ -18,10 +18,10 @@ pub struct WorkingFolder {
     open: Option<File>,
 }
 
-/// Where a folder is.
+/// The present place of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FolderState {
-    /// The path of the folder has one, or never had one.
+    /// There is a folder at the path, or there never was one.
     Present,
     MovedTo(PathBuf),
     Removed,
@@ -37,7 +37,8 @@ impl WorkingFolder {
         }
     }
 
-    /// Another folder at the same path takes its place: a program made it again.
+    /// Where the folder is now. A new folder at the same path replaces a removed one: a program
+    /// created it again.
     pub fn state(&self) -> FolderState {
         let Some(open) = self.open.as_ref().filter(|_| !self.path.is_dir()) else {
             return FolderState::Present;

@@ -1,4 +1,4 @@
-//! Plans to take over files as they are in another directory, such as the copy of a lane.
+//! Plans that copy files from another directory, such as the copy of a lane.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -9,16 +9,16 @@ use super::plan::{Plan, Step};
 use super::state::{Content, State};
 use super::store::CheckpointStore;
 
-/// How often the files are read while others change them.
+/// Maximum number of times that the files are read if other programs change them meanwhile.
 const TRIES: u32 = 3;
 
-/// The steps, and the paths whose present content is not in the recorded state.
+/// The steps, and the paths whose present content is missing from the recorded state.
 type Found = (Vec<Step>, Vec<PathBuf>);
 
 impl CheckpointStore {
-    /// The plan to make `paths` equal to those in the directory `source`, and the paths whose present content is not in
-    /// the recorded state: it could not be restored. Without `record`, and in a directory that is no project, no state
-    /// is recorded.
+    /// The plan to make `paths` equal to those in the directory `source`, and the paths whose
+    /// present content is missing from the recorded state: it could not be restored. Without
+    /// `record`, and in a directory that is no project, no state is recorded.
     ///
     /// # Errors
     /// A file cannot be read or stored.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::objects::Hash;
 
-/// Bytes of the file at most: some hundred thousand paths.
+/// Maximum bytes of the cache file: some hundred thousand paths.
 const LIMIT: u64 = 512 * 1024 * 1024;
 
 const MAGIC: &[u8; 8] = b"osierfc1";

@@ -1,4 +1,4 @@
-//! Why there is no checkpoint.
+//! The reasons why there is no checkpoint.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub enum CheckpointError {
     Io(#[from] io::Error),
     #[error("the earlier state of the files is unknown: {0}; they were not changed")]
     Lost(io::Error),
-    #[error("files in `{}` change; they were not changed by osier: try again", root.display())]
+    #[error("files in `{}` changed meanwhile; osier changed nothing: try again", root.display())]
     Changing { root: PathBuf },
     #[error(
         "another osier is restoring files in `{}`; they were not changed: try again when it is done",

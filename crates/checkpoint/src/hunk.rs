@@ -278,7 +278,8 @@ mod tests {
         let hunks = hunks(&diff);
         assert_eq!(hunks.len(), 3);
         let back = |content: &str, hunk: &str| Hunk::parse(hunk).unwrap().revert(content);
-        // In any order: earlier reverts shift the line numbers of later ones.
+        // The hunks can be reverted in any order, although each revert shifts the line numbers of
+        // the others.
         for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
             let mut content = new.clone();
             for index in order {

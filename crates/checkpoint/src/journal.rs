@@ -24,13 +24,13 @@ use osier_base::{atomic_file, private};
 const TRIES: u32 = 10;
 const BETWEEN: Duration = Duration::from_millis(10);
 
-/// Bytes of a journal at most: those of some million files.
+/// Maximum bytes of a journal: enough for some million files.
 const LIMIT: u64 = 1 << 30;
 
 /// The record of a running restore. The states `from` and `to` contain only the files that change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// In the names of temporary files.
+    /// Occurs in the names of temporary files.
     pub id: String,
     /// The process that changes the files.
     pub process: u32,
@@ -75,7 +75,7 @@ impl Journal {
         private::create_folder(folder)?;
         let pending = PendingFile::create(folder, private::FILE_MODE)?;
         let mut file = pending.file();
-        // Before it has its name, so that nobody finds it without a lock.
+        // The journal is locked before it has its name, so that no process finds it without a lock.
         locked_file::try_lock(file)?;
         file.write_all(&serde_json::to_vec(&record)?)?;
         file.sync_all()?;
@@ -110,7 +110,7 @@ impl Journal {
             let record: Record = match serde_json::from_slice(&bytes) {
                 Ok(record) => record,
                 Err(error) => {
-                    // Only a fault of the disk does that; nobody can continue from it.
+                    // Only a fault of the disk damages a journal; no process can continue from it.
                     let aside = path.with_extension("damaged");
                     fs::rename(path, &aside)?;
                     let aside = aside.display();
@@ -130,10 +130,11 @@ impl Journal {
         Ok(None)
     }
 
-    /// The change has ended.
+    /// Removes the journal: the change has ended.
     pub(super) fn remove(self) {
         fault::point();
-        // If that fails, the next process finds every file changed and removes it.
+        // If that fails, the next process finds that every file is changed, and removes the
+        // journal.
         let _ = fs::remove_file(&self.path);
         atomic_file::sync_directory(self.path.parent().unwrap_or(Path::new("/")));
         fault::point();

@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Called with a notice for the user, once.
 pub type Notify = Arc<dyn Fn(String) + Send + Sync>;
 
-/// Who learns that a lock is waited for, and who ends the wait.
+/// How to tell the user that osier waits for a lock, and how to end the wait.
 #[derive(Clone, Default)]
 pub struct LockWait {
     pub notify: Option<Notify>,

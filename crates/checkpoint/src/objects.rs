@@ -152,7 +152,7 @@ impl Objects {
 
     /// Waits until all stored objects are on the disk.
     pub(super) fn sync(&self) -> io::Result<()> {
-        // Locked to the end: the objects of another thread may be among them.
+        // Locked until all are synced: objects of another thread may be among them.
         let mut unsynced = self.unsynced.lock();
         #[cfg(target_os = "linux")]
         if unsynced.len() >= MANY {
@@ -175,7 +175,7 @@ impl Objects {
             atomic_file::sync_directory(folder);
         }
         unsynced.clear();
-        // Nothing may refer to it; the next state stores it again.
+        // Nothing may refer to a lost object; the next state stores it again.
         lost.map_or(Ok(()), Err)
     }
 
@@ -198,7 +198,7 @@ impl Objects {
     }
 }
 
-/// The time since the last use; `None` with another clock.
+/// The time since the last use; `None` if that is in the future, by another clock.
 fn age(metadata: &fs::Metadata) -> Option<Duration> {
     metadata.modified().ok()?.elapsed().ok()
 }

@@ -11,7 +11,7 @@ use osier_walk::IgnoreFile;
 use super::objects::Objects;
 use super::state::{Content, State, StateId};
 
-/// The steps from the state `present` to `target`.
+/// The steps that lead from the state `present` to `target`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     pub target: StateId,
@@ -41,7 +41,7 @@ impl Plan {
         self.steps.is_empty()
     }
 
-    /// Only the steps of these files.
+    /// The plan with only the steps of these files.
     #[must_use]
     pub fn limited_to(mut self, paths: &BTreeSet<PathBuf>) -> Self {
         self.steps.retain(|step| paths.contains(&step.path));

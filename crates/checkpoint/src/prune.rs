@@ -24,7 +24,7 @@ use osier_store::{Reading, SESSION_EXTENSION, SessionError};
 /// Objects younger than this stay in any case.
 const FRESH: Duration = Duration::from_hours(24);
 
-/// How often [`prune_when_idle`] does something.
+/// Minimum time between two prunings by [`prune_when_idle`].
 const INTERVAL: Duration = Duration::from_hours(24);
 
 /// Options of a pruning.
@@ -103,7 +103,7 @@ pub fn prune_when_idle(data: &Path, options: PruneOptions) -> Result<Option<Prun
     let _lock = LockedFile::from(lock);
     let unnamed = options.age.unwrap_or(FRESH).max(FRESH);
     let pruned = remove(data, options, unnamed, earlier)?;
-    // If that fails, it is done again.
+    // If this fails, the next call prunes again.
     let _ = atomic_file::write_with(&last, b"", atomic_file::Options::PRIVATE);
     Ok(Some(pruned))
 }
@@ -202,7 +202,7 @@ struct Stored {
     used: SystemTime,
 }
 
-/// All objects.
+/// All objects in the store.
 fn stored(folder: &Path) -> io::Result<Vec<Stored>> {
     let mut found = Vec::new();
     let Ok(shelves) = fs::read_dir(folder) else {
@@ -509,7 +509,7 @@ mod tests {
         let (long, text) = ("x".repeat(5_000), "y".repeat(3_000));
         let old = place.state(&[("old.txt", &long)]);
         let new = place.state(&[("new.txt", &text)]);
-        // Named by no session here.
+        // No session here names this state.
         let elsewhere = place.state(&[("elsewhere.txt", &long.replace('x', "z"))]);
         place.session(old, 40);
         place.session(new, 1);
@@ -526,7 +526,7 @@ mod tests {
         assert_eq!(pruned.unwrap().removed, 0);
         assert_eq!(prune_when_idle(data, options(days(1), None)).unwrap(), None);
         age(&data.join("checkpoints/pruned"), 2);
-        // Not while a recording runs.
+        // No pruning happens while a recording runs.
         let lock = lock_file(&data.join("checkpoints")).unwrap();
         locked_file::share(&lock).unwrap();
         assert_eq!(

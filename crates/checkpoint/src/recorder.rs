@@ -20,7 +20,8 @@ use osier_protocol::EntryKind;
 use osier_store::SessionStore;
 use osier_tools::ToolEffect;
 
-/// Maximum number of externally changed paths in an entry; with more, it names the state before instead.
+/// Maximum number of externally changed paths in an entry; with more, the entry names the previous
+/// state instead.
 const MAX_BY_HAND: usize = 1_000;
 
 /// Why a state was recorded.
@@ -65,8 +66,8 @@ impl Checkpoint {
         EntryKind::Checkpoint { data }
     }
 
-    /// The `state` of the files before they are changed for the user. What differs from `latest`, the state recorded
-    /// last, was changed by others. Blocks.
+    /// The `state` of the files before they are changed for the user. Other programs changed the
+    /// files that differ from `latest`, the state recorded last. Blocks.
     pub fn before(files: &CheckpointStore, state: StateId, latest: Option<StateId>) -> Self {
         let by_hand = match latest {
             // An unreadable state is ignored.
@@ -124,7 +125,7 @@ struct Progress {
     /// An error was reported; there is no retry if it cannot succeed.
     reported: bool,
     off: bool,
-    /// Cancelled when the run is.
+    /// Cancelled with the run.
     run: Option<CancellationToken>,
 }
 

@@ -40,11 +40,11 @@ pub struct Applied {
 /// A change of files that another process began and did not finish.
 #[derive(Debug)]
 pub struct Interrupted {
-    /// The file of the session that asked for it.
+    /// The file of the session that requested the change.
     pub session: Option<String>,
-    /// The state of all files before it, if that is recorded.
+    /// The state of all files before the change, if it is recorded.
     pub before: Option<StateId>,
-    /// The number of files to change, and of those that are changed now.
+    /// The number of files to change, and of the files that are changed now.
     pub files: usize,
     pub changed: usize,
     /// Why it is unknown which files were changed: an object that the journal names is damaged. In that case, nothing
@@ -54,13 +54,13 @@ pub struct Interrupted {
     pub undone: bool,
     /// Files that were changed by others since, or that cannot be written. They were left alone.
     pub left: Vec<Unrestored>,
-    /// The paths of those.
+    /// The paths of `left`.
     pub by_hand: Vec<PathBuf>,
     journal: Journal,
 }
 
 impl Applied {
-    /// The new state is recorded.
+    /// Removes the journal. Call it when the new state is recorded.
     pub fn finish(self) -> Restored {
         if let Some(journal) = self.journal {
             journal.remove();
@@ -90,20 +90,21 @@ impl Applied {
 }
 
 impl Interrupted {
-    /// Whether all files are as the change shall leave them.
+    /// Whether all files are as planned.
     pub fn is_complete(&self) -> bool {
         !self.undone && self.left.is_empty() && self.unknown.is_none()
     }
 
-    /// The user knows about it, and the new state is recorded.
+    /// Removes the journal. Call it when the user is notified and the new state is recorded.
     pub fn finish(self) {
         self.journal.remove();
     }
 }
 
 impl CheckpointStore {
-    /// Carries out `plan`; steps of externally changed files only with `by_hand`. Overwritten content is in the store:
-    /// restoring `plan.present` undoes this. `session` is the file of the session that asks for it.
+    /// Carries out `plan`; steps of externally changed files only with `by_hand`. Overwritten
+    /// content is in the store: restoring `plan.present` undoes this. `session` is the file of the
+    /// session that requests the change.
     ///
     /// # Errors
     /// Nothing was changed.
@@ -158,7 +159,8 @@ impl CheckpointStore {
         Ok(())
     }
 
-    /// The steps that can be carried out, in order. The content before and after is in the store, undamaged.
+    /// The steps that can be carried out, in order: their contents before and after are in the
+    /// store, undamaged.
     fn prepare(
         &self,
         plan: &Plan,
@@ -433,7 +435,7 @@ fn stored(objects: &Objects, content: Content) -> io::Result<()> {
     }
 }
 
-/// Removals first: a file may replace a directory.
+/// Puts removals first: a file may replace a directory.
 fn order(steps: &mut [Step]) {
     osier_base::sort::by(steps, |one, other| {
         (one.to.is_some(), &one.path).cmp(&(other.to.is_some(), &other.path))

@@ -34,7 +34,7 @@ pub(super) struct Scanned {
     pub(super) cache: Cache,
 }
 
-/// Collected in path order, which builds the map with few comparisons.
+/// The files of a scan, in path order, so that building the map needs few comparisons.
 #[derive(Default)]
 struct Collected {
     paths: Vec<(PathBuf, Content)>,
@@ -43,7 +43,8 @@ struct Collected {
 }
 
 impl Collected {
-    /// A folder that cannot be read stands for all its files. A deleted folder is skipped.
+    /// Adds a folder that cannot be read as one path without content, in place of its files. A
+    /// deleted folder is skipped.
     fn unreadable(&mut self, root: &Path, error: &WalkError) {
         let WalkError::Folder { path, source } = error else {
             return;
@@ -112,7 +113,8 @@ pub(super) fn scan(root: &Path, cache: &Cache, objects: &Objects) -> Result<Scan
     })
 }
 
-/// The `.git` files of the submodules: without its own, a restored submodule would be part of the project.
+/// The `.git` files of the submodules: without this file, a restored submodule would be part of the
+/// project.
 fn repository_files(root: &Path) -> Vec<PathBuf> {
     let Ok(modules) = regular_file::read_text(&root.join(".gitmodules"), regular_file::SMALL)
     else {
@@ -135,7 +137,7 @@ fn repository_files(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether osier gave a file this name until it is complete.
+/// Whether `name` is a temporary name of osier, for an incomplete file.
 fn is_temporary(name: &OsStr) -> bool {
     let name = name.as_bytes();
     name.starts_with(b".osier-") && name.ends_with(b".tmp")

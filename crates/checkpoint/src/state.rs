@@ -198,7 +198,7 @@ impl Directory {
     }
 }
 
-/// One record: kind, tab, name, NUL. A name can contain anything else.
+/// Appends one record: kind, tab, name, NUL. A name can contain any other byte.
 fn write_line(bytes: &mut Vec<u8>, name: &[u8], what: fmt::Arguments<'_>) {
     // Writing to a vector cannot fail.
     let _ = bytes.write_fmt(what);

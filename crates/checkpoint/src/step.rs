@@ -1,8 +1,9 @@
-//! Carries out one step of a plan. What another program writes meanwhile is never overwritten: the new file and the
-//! present one change places, and if the present one is not what was recorded, they change back.
+//! Carries out one step of a plan. It never overwrites what another program writes meanwhile: the
+//! new file and the present one are exchanged, and exchanged again if the present one is not the
+//! recorded one.
 //!
-//! A step can be repeated: a process that is killed in a step leaves the path as it was or as it shall be, and at most
-//! one temporary file, which [`clean`] removes.
+//! A step can be repeated: a process that is killed in a step leaves the path as it was or as
+//! planned, and at most one temporary file, which [`clean`] removes.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -41,8 +42,8 @@ pub(super) enum Progress {
 }
 
 impl Target<'_> {
-    /// The temporary names of the step `number`: of a new file that is being written, and of a complete file that
-    /// changes places with the present one.
+    /// The temporary names of the step `number`: of a new file that is being written, and of a
+    /// complete file that is exchanged with the present one.
     fn temporary(&self, number: usize, path: &Path) -> (PathBuf, PathBuf) {
         let name = |kind| path.with_file_name(format!(".osier-{}-{number}.{kind}.tmp", self.id));
         (name("new"), name("old"))
@@ -50,7 +51,7 @@ impl Target<'_> {
 
     pub(super) fn progress(&self, step: &Step) -> Progress {
         let path = self.root.join(&step.path);
-        // Below a file or a link there is nothing.
+        // If a parent is a file or a link, the path does not exist.
         let parents = check_parents(self.root, &step.path);
         let now = parents.ok().and_then(|()| content_of(&path));
         if now == step.from {
@@ -73,7 +74,7 @@ impl Target<'_> {
         match self.progress(step) {
             Progress::Done => {
                 if step.to.is_none() {
-                    // A kill may have left them.
+                    // A kill may have left empty parents.
                     remove_empty_parents(self.root, &path);
                 }
                 return Ok(());
@@ -92,7 +93,7 @@ impl Target<'_> {
                 prepare(objects, &path, &new, content)?;
                 fault::point();
                 let put = put_in_place(objects, &path, &new, &old, step);
-                // Does nothing after a success.
+                // After a success, there is no such file.
                 let _ = fs::remove_file(&new);
                 put.map_err(|error| reason(&error))?;
                 if let Content::File { .. } = content {
@@ -118,7 +119,7 @@ impl Target<'_> {
         }
         let displaced = content_of(&old);
         if displaced != step.from && !is_target(displaced, step) {
-            // The file of another program, which was about to be put back.
+            // The file belongs to another program and was about to be put back.
             put_back(&old, &path, step);
         }
         let displaced = content_of(&old);
@@ -173,7 +174,7 @@ fn prepare(objects: &Objects, path: &Path, new: &Path, content: Content) -> Resu
             fs::create_dir_all(folder).map_err(failed)?;
             symlink(OsStr::from_bytes(&target), new).map_err(failed)
         }
-        // Planned with an obstacle.
+        // A plan does not carry out such a step.
         Content::NotRecorded { .. } => Err("it was not recorded".to_owned()),
     }
 }
@@ -196,7 +197,7 @@ fn put_in_place(
     if step.from.is_none() {
         return rename_new(new, path);
     }
-    // From here on the file may be the one of another program.
+    // From here on, the file with the name `old` may be the one of another program.
     fs::rename(new, old)?;
     fault::point();
     match exchange(old, path) {
@@ -291,7 +292,7 @@ fn put_back(old: &Path, path: &Path, step: &Step) {
     }
 }
 
-/// Every parent must be a directory or missing.
+/// Checks that every parent is a directory or missing.
 pub(super) fn check_parents(root: &Path, relative: &Path) -> Result<(), String> {
     check_parents_after(&|_| false, root, relative)
 }

@@ -51,7 +51,7 @@ pub struct CheckpointStore {
     folder: PathBuf,
     pub(super) objects: Objects,
     cache: PathBuf,
-    /// The journal of the change of files that is under way.
+    /// The journal of the change of files that is in progress.
     pub(super) journal: PathBuf,
     wait: LockWait,
 }
@@ -123,7 +123,7 @@ impl CheckpointStore {
             ScanError::Io(error) => CheckpointError::Io(error),
         })?;
         let id = scanned.state.store(&self.objects)?;
-        // Before the cache: it names objects that are not read again.
+        // Synced before the cache is written, which names objects that are not read again.
         self.objects.sync()?;
         scanned.cache.save(&self.cache, started, &known);
         let captured = Captured {

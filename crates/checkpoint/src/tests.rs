@@ -410,7 +410,7 @@ fn change_right_after_a_recording_is_found() {
     let project = Project::new();
     project.write("a.txt", "one\n");
     let first = project.capture();
-    // The same size, within one tick of the file system's clock.
+    // The new text has the same size, and is written within one tick of the file system's clock.
     project.write("a.txt", "two\n");
     assert_ne!(project.capture(), first);
     project.write("a.txt", "one\n");
@@ -462,7 +462,7 @@ fn changed_lines_are_counted_up_to_a_limit() {
     );
     let all = vec![a.clone(), b.clone(), c.clone()];
     assert_eq!(count(after, 9), (all.clone(), 0));
-    // Known counts, and those of a file that has changed since.
+    // Counts that are known, and counts of a file that has changed since.
     assert_eq!(count(after, 9), (all, 0));
     project.write("a.txt", "one\n");
     let later = project.capture();
@@ -489,7 +489,7 @@ fn a_removed_submodule_gets_its_repository_back() {
         Some("gitdir: ../../.git/modules/lib\n")
     );
 
-    // A repository that is there is never replaced or deleted.
+    // An existing repository is never replaced or deleted.
     project.write("deps/lib/.git", "gitdir: elsewhere\n");
     let known = project.capture();
     let (changes, left) = project.back(before, known, true);

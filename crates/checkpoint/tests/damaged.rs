@@ -94,7 +94,7 @@ fn restore_can_be_undone_after_damage_to_the_present_content() {
         project.write("a.txt", "first text\n");
         let first = project.capture();
         project.write("a.txt", "second, mine\n");
-        // Old enough for the cache, so that the file is not read again.
+        // The file is old enough for the cache, so that it is not read again.
         let file = fs::File::options()
             .write(true)
             .open(project.folder.path().join("work/a.txt"));
@@ -317,7 +317,7 @@ fn damaged_journal_is_moved_away_and_named() {
         assert!(error.contains(aside.to_str().unwrap()), "{error}");
         assert_eq!(fs::read_to_string(aside).unwrap(), damage);
         assert_eq!(project.store.resume().unwrap().map(|_| ()), None);
-        // Nothing prevents the next change.
+        // The interrupted change does not prevent the next one.
         project.write("a.txt", "third\n");
         let third = project.capture();
         assert_eq!(project.restore(second).left, []);

@@ -31,7 +31,7 @@ fn put(root: &Path, path: &str, text: &str, mode: u32) {
     fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Every kind of difference occurs between the two.
+/// Every kind of difference occurs between the old and the new files.
 fn old_files(root: &Path) {
     put(root, "edited.txt", "old\n", 0o644);
     put(root, "deep/er/edited.txt", "old, by hand\n", 0o600);
@@ -112,7 +112,8 @@ impl Project {
         store.capture().unwrap().id
     }
 
-    /// Runs `action` in a process that is killed at the boundary `point`. Whether it was.
+    /// Runs `action` in a process that is killed at the boundary `point`. Returns whether it was
+    /// killed.
     fn run(&self, action: &str, point: usize) -> bool {
         let orders = [
             &self.folder.path().to_string_lossy(),
@@ -149,7 +150,7 @@ fn child() {
     });
     let store = CheckpointStore::new(&folder.join("data"), &folder.join("work"));
     match orders[1] {
-        // To the state of the lane, which was recorded before.
+        // Restores the state of the lane, which was recorded before.
         "restore" => {
             let target = fs::read_to_string(folder.join("target")).unwrap();
             let plan = store.plan(target.parse().unwrap(), None, &BTreeSet::new());
@@ -274,7 +275,7 @@ fn interrupted_change_is_not_completed_over_other_changes() {
             .keys()
             .all(|path| !path.to_string_lossy().contains(".osier-"))
     );
-    // The offer: the state before, without the file of the other program.
+    // The user can restore the state before, without the file of the other program.
     let (before, by_hand) = (interrupted.before.unwrap(), interrupted.by_hand.clone());
     interrupted.finish();
     let by_hand = by_hand.into_iter().collect();

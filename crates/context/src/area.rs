@@ -7,7 +7,7 @@ use osier_base::problem::Problem;
 use osier_base::walk::Walk;
 use osier_base::{regular_file, repository};
 
-/// Who wrote files.
+/// The owner of files: the user or a project.
 #[derive(Debug)]
 pub(super) enum Area {
     /// The user, whose links may lead anywhere.
@@ -17,7 +17,8 @@ pub(super) enum Area {
 }
 
 impl Area {
-    /// The area of the files in `folder`, one of those of `cwd`: the repository, or the folder itself.
+    /// The area of the files in `folder`, one of the folders of `cwd`: the repository, or the
+    /// folder itself.
     pub(super) fn of(folder: &Path, cwd: &Path) -> Self {
         Self::Project(repository::root(cwd).unwrap_or(folder).to_owned())
     }
@@ -26,7 +27,7 @@ impl Area {
         Self::of(cwd, cwd)
     }
 
-    /// A walk through its folders.
+    /// A walk through folders of the area.
     pub(super) fn walk(&self) -> Walk {
         match self {
             Self::User => Walk::new(None),
@@ -50,12 +51,13 @@ impl Area {
     }
 }
 
-/// From the project's root down to `cwd`; only `cwd` outside of repositories.
+/// The folders from the project's root down to `cwd`; only `cwd` outside of repositories.
 pub(super) fn folders(cwd: &Path) -> Vec<PathBuf> {
     below(root(cwd), cwd)
 }
 
-/// The folders whose instructions hold in `cwd`: outside of repositories, those from the home directory down.
+/// The folders whose instructions apply in `cwd`: outside of repositories, those from the home
+/// directory down.
 pub(super) fn instruction_folders(cwd: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let home = home.filter(|home| cwd.starts_with(home));
     below(repository::root(cwd).or(home).unwrap_or(cwd), cwd)

@@ -1,6 +1,6 @@
-//! Instructions of the user and the project: `AGENTS.md`, `CLAUDE.md` and the files of other agents, of the user and of
-//! every folder from the root of the repository to the working directory, the nearest last. Without a repository, the folders
-//! from the home directory on count.
+//! Instructions of the user and the project: `AGENTS.md`, `CLAUDE.md` and the files of other
+//! agents, of the user and of every folder from the root of the repository to the working
+//! directory, the nearest last. Without a repository, they start at the home directory.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use osier_base::walk::Walk;
 use osier_base::{path, regular_file, text};
 use osier_peers::{INSTRUCTIONS, PeerFolders, front_matter};
 
-/// Folders with further instructions, with the ending of their files.
+/// Folders with further instructions, and the ending of their files.
 const RULE_FOLDERS: [(&str, &str); 2] = [
     (".claude/rules", ".md"),
     (".github/instructions", ".instructions.md"),
@@ -33,10 +33,10 @@ const RULES_DEPTH: usize = 4;
 /// The instruction files, and the rules for paths in them.
 #[derive(Debug, Default)]
 pub(super) struct Instructions {
-    /// The nearest last.
+    /// The instruction files, the nearest last.
     pub files: Vec<ContextFile>,
     pub rules: Vec<PathRule>,
-    /// The real paths of what was read.
+    /// The real paths of all instructions that were read.
     pub seen: BTreeSet<PathBuf>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// These instructions without the files that were `seen`.
+    /// This search without the files that were already `seen`.
     pub(super) fn without(mut self, seen: BTreeSet<PathBuf>) -> Self {
         self.found.seen = seen;
         self
@@ -133,7 +133,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The rules in `rules`, which concern paths below `base`; anywhere if it is empty.
+    /// Adds the rules in the folder `rules`, which apply to paths below `base`, or to all paths if
+    /// it is empty.
     fn add_rules(&mut self, rules: &Path, ending: &str, base: &Path, area: &Area) {
         let mut paths = Vec::new();
         collect(&mut area.walk(), rules, ending, RULES_DEPTH, &mut paths);
@@ -159,7 +160,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The file at `path` and what it imports.
+    /// Adds the file at `path` and the files that it imports.
     fn add(&mut self, path: &Path, area: &Area) {
         let Some(file) = self.open(path, area) else {
             return;
@@ -171,7 +172,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The file, unless it was seen.
+    /// Reads the file, unless it was read before.
     fn open(&mut self, path: &Path, area: &Area) -> Option<ContextFile> {
         if let Err(problem) = area.check(path) {
             self.problems.push(problem);
@@ -282,12 +283,12 @@ fn first_of(folder: &Path) -> Option<PathBuf> {
     paths.find(|path| is_file(path))
 }
 
-/// A folder or a link to nothing is ignored.
+/// Whether there is a file: folders and links to nothing are ignored.
 fn is_file(path: &Path) -> bool {
     path.exists() && !path.is_dir()
 }
 
-/// Bytes of the longest path that a link is taken for.
+/// Maximum bytes of a text that can be the target of a link.
 const MAX_LINK: usize = 512;
 
 /// Bytes that are read beyond the limit, so that the limit does not split a character.
@@ -312,7 +313,8 @@ fn read(path: &Path) -> Result<ContextFile, String> {
     })
 }
 
-/// The file that a file names and nothing else: a symbolic link that git checked out as text.
+/// The target of a symbolic link that git checked out as text: a file that only contains the path
+/// of another one.
 fn link_target(file: &ContextFile) -> Option<PathBuf> {
     let name = file.text.trim_end_matches('\n');
     if name.is_empty() || name.len() > MAX_LINK || name.contains('\n') {

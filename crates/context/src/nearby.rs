@@ -1,5 +1,5 @@
-//! Instructions of folders that are not above the working directory, and rules with patterns of paths: they are found when
-//! work moves to such files.
+//! Instructions of folders that are not above the working directory, and rules with patterns of
+//! paths: they are found when the agent works on such files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,14 @@ use osier_base::path;
 use osier_base::problem::Problem;
 use osier_peers::PeerFolders;
 
-/// Finds the instructions for files that work moves to. Each file of instructions is returned once.
+/// Finds the instructions for files that the agent works on. Each file of instructions is returned
+/// once.
 #[derive(Debug, Clone)]
 pub struct PathInstructions {
     cwd: PathBuf,
     peers: Option<PeerFolders>,
     rules: Vec<PathRule>,
-    /// The real paths of the instructions that are known.
+    /// The real paths of the instructions that the model has.
     seen: BTreeSet<PathBuf>,
     /// The folders that were searched.
     searched: BTreeSet<PathBuf>,

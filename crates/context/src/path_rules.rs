@@ -1,4 +1,4 @@
-//! Instructions that concern some files only: rules with patterns of paths.
+//! Instructions that apply to some files only: rules with patterns of paths.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use osier_peers::front_matter::Document;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFile {
     pub path: PathBuf,
-    /// The used part.
+    /// The part that is used.
     pub text: String,
     /// Size of the complete file.
     pub size: u64,
@@ -55,7 +55,7 @@ impl PathRule {
             file,
             patterns: patterns.to_vec(),
             base: base.to_owned(),
-            // Empty if the patterns are too large together.
+            // No pattern matches if all together are too large.
             globs: globs.build().unwrap_or_default(),
             invalid,
         }
@@ -79,7 +79,8 @@ impl PathRule {
     }
 }
 
-/// The patterns of paths that a rule of Claude Code (`paths`) or Copilot (`applyTo`) concerns; `None` for all.
+/// The path patterns of a rule of Claude Code (`paths`) or Copilot (`applyTo`); `None` if it
+/// applies to all files.
 pub(super) fn path_patterns(document: &Document<'_>) -> Option<Vec<String>> {
     let text = ["paths", "applyTo", "globs"]
         .iter()
@@ -89,7 +90,7 @@ pub(super) fn path_patterns(document: &Document<'_>) -> Option<Vec<String>> {
     (!patterns.is_empty() && !patterns.iter().any(is_all)).then_some(patterns)
 }
 
-/// Patterns separated by commas, but not by those in braces.
+/// Splits patterns at commas outside of braces.
 fn split(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let parts = text.split(|char| {

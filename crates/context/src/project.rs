@@ -17,7 +17,7 @@ use osier_protocol::{AddedCommand, ContextPart, PartKind};
 /// All context that was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectContext {
-    /// The nearest last.
+    /// The instruction files, the nearest last.
     pub files: Vec<ContextFile>,
     /// Instructions for some paths only.
     pub rules: Vec<PathRule>,

@@ -1,10 +1,10 @@
-//! Where the context is searched.
+//! The folders that are searched for context.
 
 use std::path::PathBuf;
 
 use osier_peers::PeerFolders;
 
-/// Where to search.
+/// The places to search for context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextSources {
     /// The user's configuration folder.

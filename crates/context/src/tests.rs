@@ -308,7 +308,8 @@ fn only_a_name_after_the_slash_is_a_command() {
     assert_eq!(slash_parts("/ x"), None);
 }
 
-/// The order is the one of Claude Code 2.1.331 for the same files, without the imports that lead out of the project.
+/// The order is the same as in Claude Code 2.1.331 for these files, without the imports that lead
+/// out of the project.
 #[test]
 fn files_of_claude_code_are_read_with_their_imports() {
     let place = Fixture::new(&[

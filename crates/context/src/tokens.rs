@@ -1,5 +1,5 @@
-//! Estimates the number of tokens of a text. It counts the pieces that a tokenizer would make, without its
-//! tables. A test checks that the error is below a fifth for prose and code.
+//! Estimates the number of tokens of a text. It counts the tokens that a tokenizer would make,
+//! without using its tables. A test checks that the error is below a fifth for prose and code.
 
 /// Average letters per token; longer words are split.
 const LETTERS: usize = 8;

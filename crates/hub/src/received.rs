@@ -1,5 +1,5 @@
-//! Commands that clients have sent to a session: their keys, so that none is executed twice, and commands that
-//! arrive in pieces.
+//! Commands that clients have sent to a session: their keys, so that none is executed twice, and
+//! commands that arrive in parts.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -7,14 +7,14 @@ use serde::Deserialize;
 
 /// How many keys are remembered in addition to those of the file.
 const REMEMBERED_KEYS: usize = 256;
-/// How many commands can arrive in pieces at the same time, and their bytes.
+/// How many commands can arrive in parts at the same time, and their maximum bytes.
 const UPLOADS: usize = 16;
 const UPLOAD_BYTES: usize = 64 * 1024 * 1024;
 
 /// The idempotency keys of a session.
 #[derive(Debug)]
 pub(super) struct SeenKeys {
-    /// The keys that are stored with a message.
+    /// The keys of messages in the session file.
     stored: HashSet<String>,
     last: VecDeque<String>,
 }
@@ -42,16 +42,16 @@ impl SeenKeys {
     }
 }
 
-/// A part of a frame.
+/// A part of the frame of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Piece {
-    /// The bytes of the frame before it.
+    /// The bytes of the frame before this part.
     pub at: usize,
-    /// The bytes of the frame.
+    /// The bytes of the complete frame.
     pub of: usize,
-    /// Empty: the client asks how much is here.
+    /// The text of this part. If it is empty, the client asks how many bytes have arrived.
     pub text: String,
 }
 
@@ -60,8 +60,8 @@ pub struct Piece {
 pub(super) struct Uploads(VecDeque<(String, String)>);
 
 impl Uploads {
-    /// Adds a piece. Returns how many bytes are here, and the text when it is complete. A piece that does not continue
-    /// what is here has no effect: the client reads in the answer where to continue.
+    /// Adds a part. Returns how many bytes have arrived, and the text when it is complete. A part
+    /// that does not start there has no effect: the answer tells the client where to continue.
     pub(super) fn add(&mut self, key: &str, piece: &Piece) -> (usize, Option<String>) {
         let found = self.0.iter().position(|(known, _)| known == key);
         let index = found.unwrap_or_else(|| {
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(add("a", 0, ""), (0, None));
         assert_eq!(add("a", 0, "abc"), (3, None));
         assert_eq!(add("b", 0, "x"), (1, None));
-        // Sent again, after a gap, too long.
+        // A part that is sent again, one after a gap, and one that is too long.
         assert_eq!(add("a", 0, "abc"), (3, None));
         assert_eq!(add("a", 5, "f"), (3, None));
         assert_eq!(add("a", 3, "defg"), (3, None));

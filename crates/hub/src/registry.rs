@@ -34,7 +34,8 @@ struct Shared {
     table: Mutex<Table>,
     /// A session was unlocked or removed.
     changed: Notify,
-    /// Searches for files at the same time. Each needs a thread, and threads need memory.
+    /// Limits the searches for files at the same time: each needs a thread, and threads need
+    /// memory.
     lookups: Semaphore,
 }
 
@@ -91,7 +92,7 @@ impl OpenOptions {
 }
 
 impl OpenOptions {
-    /// Shares an open session. An option that it cannot take is an error.
+    /// Shares an open session. An option that only a new session can have is an error.
     fn share(&self, session: Arc<SharedSession>) -> Result<Arc<SharedSession>, OpenError> {
         let field = match (&self.model, &self.permissions) {
             (Some(_), _) => "model",
@@ -130,7 +131,8 @@ impl SessionRegistry {
         sessions.iter().map(|session| session.info()).collect()
     }
 
-    /// Opens a session. If it is already open, the caller shares it as it is. A session that another one was forked from opens itself.
+    /// Opens a session. If it is already open, the caller shares it as it is. The id of a stored
+    /// session opens that session, also if an open one was forked from it.
     pub async fn open(&self, options: OpenOptions) -> Result<Arc<SharedSession>, OpenError> {
         let Some(target) = options.session.clone() else {
             return self
@@ -339,7 +341,7 @@ impl SessionRegistry {
         }
     }
 
-    /// `session` has switched to the session with this id.
+    /// Records that `session` has switched to the session with this id.
     fn switched(&self, session: &Arc<SharedSession>, id: &str) {
         let mut table = self.0.table.lock();
         table

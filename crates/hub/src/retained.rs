@@ -18,9 +18,10 @@ pub(super) struct RetainedState {
     latest: Vec<(ReplacementKey, TimedEvent)>,
     /// Events of work that has not ended.
     running: Vec<TimedEvent>,
-    /// With the times at which they were asked.
+    /// The open questions, and when they were asked.
     questions: Vec<(i64, Question)>,
-    /// The lanes of the last `/fan`, until one is accepted or their copies are removed.
+    /// The events of the last `/fan`, until a lane is accepted or the copies of the lanes are
+    /// removed.
     fan: Vec<(i64, TreeEvent)>,
     /// The clients, while there are several.
     presence: Option<TimedEvent>,
@@ -52,7 +53,7 @@ impl RetainedState {
                 self.fan.clear();
                 self.latest
                     .retain(|(_, known)| known.event.delivery() == Delivery::Retained);
-                // A snapshot reads the messages again.
+                // The event is retained without messages: a snapshot reads them again.
                 self.opened = Some(TimedEvent {
                     time,
                     event: Event::SessionOpened {

@@ -22,7 +22,8 @@ use osier_base::text::head_bytes;
 use osier_protocol::{Event, Op, PermissionMode};
 use osier_session::SessionHandle;
 
-/// Event numbers start at the time of opening times this, so that they continue to increase after a restart.
+/// Event numbers start at the time of opening in milliseconds, multiplied by this, so that they
+/// continue to increase after a restart.
 const NUMBERS_PER_MILLISECOND: u64 = 1000;
 
 /// One open session, shared by all its clients.
@@ -47,7 +48,7 @@ struct State {
     subscribers: Vec<mpsc::UnboundedSender<Arc<NumberedEvent>>>,
     /// The idempotency keys of the last commands, and those of the prompts in the file.
     seen_keys: SeenKeys,
-    /// Commands that arrive in pieces.
+    /// Commands that arrive in parts.
     uploads: Uploads,
     /// The session has ended.
     ended: bool,
@@ -103,7 +104,7 @@ pub struct OpenSessionInfo {
     pub model: Option<String>,
     /// The permission mode.
     pub permissions: Option<PermissionMode>,
-    /// Not set for a session that is not stored.
+    /// The path of the session file; not set for a session that is not stored.
     pub path: Option<String>,
     /// Time of the last change, in milliseconds since the Unix epoch.
     pub modified: i64,
@@ -211,7 +212,8 @@ impl SharedSession {
         self.state.lock().seen_keys.has(key)
     }
 
-    /// Stores a piece of the command with this key. Returns how many bytes of it are here, and the complete text once.
+    /// Stores a part of the command with this key. Returns how many bytes of it have arrived, and
+    /// the text as soon as it is complete.
     pub fn add_piece(&self, key: &str, piece: &Piece) -> (usize, Option<String>) {
         let mut state = self.state.lock();
         state.last_active = Instant::now();
@@ -352,7 +354,7 @@ impl SharedSession {
         id
     }
 
-    /// Removes a connection of a client; `lost`: it was not closed by the client.
+    /// Removes a connection of a client; `lost` if the client did not close it.
     pub(super) fn leave(&self, id: u64, lost: bool) {
         let mut state = self.state.lock();
         state.presence.leave(id, lost, tokio::time::Instant::now());
@@ -442,7 +444,7 @@ impl Details {
             }
             Event::SessionRenamed { name } => {
                 self.name.clone_from(name);
-                // No use of the session.
+                // A new name is not a use of the session.
                 return;
             }
             Event::ModelSelected { model, .. } => self.model = Some(model.reference()),

@@ -1,4 +1,5 @@
-//! The data of a session besides its text, collected entry by entry; continues when the file has grown.
+//! The data of a session besides its text, collected entry by entry. When the file has grown, only
+//! the new entries are read.
 
 use std::collections::BTreeMap;
 
@@ -32,9 +33,9 @@ pub(super) struct Facts {
     pub calls: u64,
     /// Lines that are unreadable.
     pub damaged: u64,
-    /// In order of first use.
+    /// The usage of each model, in order of first use.
     pub models: Vec<ModelCost>,
-    /// By the id of the labelled entry.
+    /// The labels by the id of their entry.
     pub labels: BTreeMap<String, String>,
 }
 

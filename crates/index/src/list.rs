@@ -27,7 +27,7 @@ const FUZZY: usize = 160;
 pub struct SessionFilter {
     /// Only sessions that ran in this directory.
     pub cwd: Option<String>,
-    /// Only sessions with an entry since then; milliseconds since the Unix epoch.
+    /// Only sessions with an entry since this time, in milliseconds since the Unix epoch.
     pub since: Option<i64>,
     /// The name contains this.
     pub name: Option<String>,

@@ -33,7 +33,8 @@ pub fn preview(path: &Path) -> Result<Preview, IndexError> {
     first.truncate(2);
     let from = size.saturating_sub(TAIL).max(head.len() as u64);
     let tail = read(from, size - from).map_err(failed)?;
-    // Without what is between them, the first messages are those of the branch at the end of the start.
+    // If the middle is not read, the first messages are those of the branch at the end of the first
+    // part.
     let is_complete = from == head.len() as u64;
     let start: &[u8] = if is_complete { &head } else { &[] };
     let mut last = branch(&entries(&[start, &tail].concat()));
@@ -51,7 +52,7 @@ fn entries(bytes: &[u8]) -> Vec<Entry> {
     lines.filter_map(|line| Entry::parse(line).ok()).collect()
 }
 
-/// The messages of the current branch, oldest first, as far as these entries have it.
+/// The messages of the current branch, oldest first, as far as these entries contain it.
 fn branch(entries: &[Entry]) -> Vec<PreviewLine> {
     let numbers: HashMap<&str, usize> = entries
         .iter()

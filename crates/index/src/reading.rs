@@ -23,7 +23,7 @@ const SPAN_TEXT: usize = 32 * 1024;
 const SPAN_FILE: u64 = 128 * 1024;
 /// Bytes of text after which a prompt starts a new span.
 const TURN: usize = 4 * 1024;
-/// Longer lines are skipped: they contain no typed text.
+/// Longer lines are skipped: a person has not typed them.
 const LONGEST_LINE: usize = 32 << 20;
 /// Bytes before a position that identify it.
 const MARK: usize = 512;
@@ -99,9 +99,9 @@ pub(super) fn read(
 /// The next line of a file.
 enum NextLine<'a> {
     Whole(u64, &'a [u8]),
-    /// Skipped; the offset after it.
+    /// A line that is skipped; the offset after it.
     TooLong(u64),
-    /// An unfinished write.
+    /// A line without its end: an unfinished write.
     Torn,
 }
 
@@ -182,7 +182,8 @@ impl Reading {
     }
 }
 
-/// Marks each ideograph and each pair of them, so that the trigram index finds words of one or two ideographs.
+/// Marks each ideograph and each pair of ideographs, so that the trigram index finds words of one
+/// or two ideographs.
 fn mark_pairs(text: &mut String) {
     let mut seen = HashSet::new();
     let mut marks = String::new();
@@ -205,7 +206,8 @@ fn mark_pairs(text: &mut String) {
     text.push_str(&marks);
 }
 
-/// A checksum of the bytes before `place`, to detect whether a file that has grown is still the same.
+/// A checksum of the bytes before the offset `place`, to detect whether a file that has grown is
+/// still the same.
 pub(super) fn mark(file: &File, place: u64) -> io::Result<u32> {
     let length = place.min(MARK as u64);
     let mut bytes = vec![0; length as usize];

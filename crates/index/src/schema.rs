@@ -101,7 +101,7 @@ impl SessionIndex {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(self.index_file(), flags).or_else(|_| {
-            // For a directory without write permission.
+            // A directory without write permission allows only a connection for reading.
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             Connection::open_with_flags(self.index_file(), flags)
         });

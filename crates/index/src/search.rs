@@ -30,7 +30,7 @@ const BYTES: u64 = 48 << 20;
 const CANDIDATES: usize = 200_000;
 /// Maximum number of spans that are read when the index cannot select any.
 const NEWEST: usize = 400;
-/// Bytes of the files that are searched without the index, and of a part of them.
+/// Bytes of the files that are searched without the index, and of the parts in which they are read.
 const UNREAD: u64 = 1 << 30;
 const PART: u64 = 128 * 1024;
 /// A longer line is not searched.
@@ -42,9 +42,9 @@ const AFTER: usize = 140;
 /// The result of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hits {
-    /// Best first.
+    /// The sessions with a match, best first.
     pub hits: Vec<Hit>,
-    /// There may be more matches.
+    /// Whether there may be more matches.
     pub cut: bool,
     /// Whether there is an index.
     pub ready: bool,

@@ -158,8 +158,8 @@ fn children(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     entries.map(|entry| entry.path())
 }
 
-/// Moves `path`, its draft and its torn ends to `folder`. The session file is moved last, so that a failure before
-/// leaves it in place.
+/// Moves `path`, its draft and its torn ends to `folder`. The session file is moved last, so that
+/// it stays where it is if anything else fails.
 fn move_with_files(path: &Path, folder: &Path) -> Result<PathBuf, SessionError> {
     let no_name = || SessionError::NotASession {
         path: path.to_owned(),

@@ -22,9 +22,9 @@ use osier_store::summarize;
 const BATCH_TEXT: usize = 1 << 20;
 /// Sessions per transaction, after which progress is reported.
 const BATCH_SESSIONS: usize = 64;
-/// Bytes to index before a list is shown; with more, the rows come first.
+/// Maximum bytes that are indexed before a list is shown; with more, the rows come first.
 const AT_ONCE: u64 = 16 << 20;
-/// Bytes of text that [`Depth::Soon`] indexes when there are more than that to read.
+/// Maximum bytes of text that [`Depth::Soon`] indexes.
 const SOON_TEXT: usize = 2 << 20;
 
 /// How much to index.
@@ -34,7 +34,8 @@ pub enum Depth {
     Rows,
     /// The text of every session.
     Words,
-    /// The text of every session, unless that takes long: then a part of it, and a search reads the files.
+    /// The text of every session, if that is quick. Otherwise only a part is indexed, and a search
+    /// reads the files.
     Soon,
 }
 
@@ -96,7 +97,7 @@ impl SessionIndex {
         self.refresh(Depth::Words, cancel, tell)
     }
 
-    /// An index in memory, for a directory where none can be stored.
+    /// An index in memory, for a directory where no index can be stored.
     pub fn read_all(
         &self,
         depth: Depth,
@@ -543,6 +544,6 @@ pub(super) fn models(text: &str) -> Vec<ModelCost> {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // Strings and numbers: encoding cannot fail.
+    // Encoding strings and numbers cannot fail.
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -96,7 +96,7 @@ fn event(frame: &[u8]) -> Result<SseEvent, FrameError> {
     let (headers, payload) = content[PRELUDE..].split_at(headers);
     let reason = "a header is incomplete";
     let name = name(headers).ok_or(FrameError::Broken { reason })?;
-    // The name can be all of an event.
+    // An event can consist of its name alone.
     let payload = if payload.is_empty() && !name.is_empty() {
         b"{}"
     } else {

@@ -33,7 +33,7 @@ pub(crate) struct Fault {
     pub retry_after_ms: Option<u64>,
     /// The `x-should-retry` header.
     pub should_retry: Option<bool>,
-    /// Whether the body is a web page: the server is behind a gateway that does not reach it.
+    /// Whether the body is a web page: a gateway answered that does not reach the server.
     pub is_page: bool,
     /// Whether a per-minute quota was exceeded, although the message is that of a monthly one.
     pub throttled: bool,
@@ -54,7 +54,8 @@ const TYPE_STATUS: &[(&str, u16)] = &[
 ];
 
 impl Fault {
-    /// The error in the text of an event, which is the message itself if it is no JSON of a known form.
+    /// The error in the text of an event. If the text is not JSON of a known form, it is the
+    /// message.
     pub(crate) fn from_text(text: &str) -> Self {
         let body = serde_json::from_str::<Value>(text).unwrap_or_default();
         Self::from_body(&body).unwrap_or_else(|| Self::new(text.to_owned()))
@@ -128,7 +129,8 @@ impl Fault {
         self.code = words.join(" ");
     }
 
-    /// Whether the error can be about a part of the request: the vendor neither is busy nor refuses the caller.
+    /// Whether the error can be about a part of the request: the vendor is not busy and does not
+    /// refuse the caller.
     pub(crate) fn names_a_part(&self) -> bool {
         let can_name = matches!(
             self.status,
@@ -188,7 +190,8 @@ impl Fault {
                     .or_else(|| retry_delay::in_text(&self.message)),
                 message: answered,
             },
-            // Only a rate limit has a delay; a busy server that specifies one is handled as one.
+            // Only a rate limit has a delay, so a busy server that specifies a delay is handled as
+            // a rate limit.
             Kind::Transient if self.delay().is_some() && self.should_retry != Some(false) => {
                 TurnStatus::RateLimit {
                     message: answered,
@@ -205,7 +208,8 @@ impl Fault {
         }
     }
 
-    /// The delay that the server requests, also in the text of a failing server.
+    /// The delay that the server requests; for a failing server (500 and above) also one in its
+    /// message.
     fn delay(&self) -> Option<u64> {
         let in_text = || retry_delay::in_text(&self.message);
         let is_failing = matches!(self.status, Some(500..));
@@ -254,7 +258,8 @@ impl Fault {
     }
 }
 
-/// Whether the value of a field for errors is one. Servers fill it also without an error.
+/// Whether the value of a field for errors is an error. Some servers fill the field without an
+/// error.
 pub(crate) fn is_error(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
@@ -291,7 +296,8 @@ fn body_retry_delay(error: &Value) -> Option<u64> {
     Some((seconds.max(0.0) * 1000.0) as u64)
 }
 
-/// Sanitizes `text`: one line of limited length, without control sequences, without `key` and every other known one.
+/// Sanitizes `text`: one line of limited length, without control sequences, without `key` and every
+/// other known key.
 pub(crate) fn clean(message: &str, key: Option<&Secret>) -> String {
     // Control sequences are removed first: the key could contain one.
     let message = text::sanitize(message);

@@ -26,7 +26,7 @@ pub enum StreamEvent {
     Usage(Usage),
     /// A page that a search of the provider has found. The title can be empty.
     Source { title: String, url: String },
-    /// Something is wrong with the answer that does not change it: a line for the user.
+    /// A line for the user about a problem of the answer that does not change it.
     Warning { text: String },
     /// The answer is complete. `usage` is final and includes the cost.
     Done {
@@ -37,9 +37,9 @@ pub enum StreamEvent {
     Failed { status: TurnStatus, usage: Usage },
 }
 
-/// A part of an answer. `index` is that of the block in `AssistantMessage::content`. Blocks start in order
-/// and can interleave; each one is closed by its `End`. The start of a block that exists replaces it: some servers
-/// reveal only at its end that a text was thinking.
+/// A part of an answer. `index` is that of the block in `AssistantMessage::content`. Blocks start
+/// in order and can interleave; each one is closed by its `End`. The start of an existing block
+/// replaces it: some servers reveal only at the end of a text that it was thinking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -97,7 +97,7 @@ pub enum Delta {
 }
 
 impl Delta {
-    /// Whether this continues a block: neither its start nor its end.
+    /// Whether the delta continues a block, and is neither its start nor its end.
     pub fn is_partial(&self) -> bool {
         matches!(
             self,
@@ -105,7 +105,7 @@ impl Delta {
         )
     }
 
-    /// The block that this is about.
+    /// The index of the delta's block.
     pub fn index(&self) -> usize {
         match self {
             Self::TextStart { index }

@@ -37,7 +37,8 @@ impl Framing {
         }
     }
 
-    /// The parser for a body that begins with `byte`. Servers and gateways answer in other framings than they say.
+    /// The parser for a body that begins with `byte`. Servers and gateways answer in other framings
+    /// than they announce.
     fn parser_for(self, byte: u8) -> BodyParser {
         match (self, byte) {
             (Self::Events | Self::AwsEvents, b'{' | b'[') | (Self::Lines, b'[') => {
@@ -53,11 +54,11 @@ impl Framing {
     }
 }
 
-/// The parser of one response body. Its first byte decides about the framing.
+/// The parser of one response body. The first byte of the body determines the framing.
 #[derive(Debug)]
 pub(crate) struct FrameParser {
     framing: Framing,
-    /// Bytes before the first that is no white space.
+    /// White space at the start of the body.
     start: Vec<u8>,
     body: Option<BodyParser>,
 }

@@ -12,10 +12,10 @@ use crate::wire::testing::{model, try_play};
 
 /// Sizes of chunks that a stream is split into.
 const SIZES: [usize; 3] = [1, 3, 64];
-/// Bytes of an event at most, so that the limit is reached by small streams.
+/// Maximum bytes of an event: small, so that small streams reach the limit.
 const LIMIT: usize = 200;
 
-/// The body of a response: server-sent events, JSON lines or frames, and what they mean.
+/// Checks the body of a response: server-sent events, JSON lines or frames, and their decoding.
 pub fn sse(data: &[u8]) {
     let all = data.len().max(1);
     for limit in [LIMIT, usize::MAX] {

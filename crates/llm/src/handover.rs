@@ -48,7 +48,7 @@ fn turns(messages: &[Message], model: &Model) -> Vec<Message> {
         rest = after;
         match message {
             Message::User(user) => prepared.extend(user_message(user, model)),
-            // Results are added with their call: this one has no call.
+            // Results are added with their calls: this result has no call.
             Message::ToolResult(_) => {}
             Message::Assistant(answer) => {
                 let until = after
@@ -100,7 +100,7 @@ fn add_turn(
         answers.push(Message::ToolResult(tool_result(found, &sent, model)));
         content.push(AssistantBlock::ToolCall(sent));
     }
-    // Thinking without what it led to, of an interrupted answer.
+    // In an interrupted answer, thinking can lack the text or call that it led to.
     let leads = matches!(model.api, Api::AnthropicMessages | Api::BedrockConverse);
     let is_thinking = |block: &AssistantBlock| {
         matches!(block, AssistantBlock::Thinking { .. }) && block.hosted_step().is_none()
@@ -184,7 +184,7 @@ fn blocks(content: &[ContentBlock], model: &Model) -> Vec<ContentBlock> {
         .collect()
 }
 
-/// An empty signature is none.
+/// The signature, if `own`; an empty signature counts as none.
 fn signed(signature: Option<&String>, own: bool) -> Option<String> {
     signature
         .filter(|signature| own && !signature.is_empty())

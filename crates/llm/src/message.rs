@@ -218,11 +218,12 @@ pub enum AssistantBlock {
     ToolCall(ToolCall),
 }
 
-/// The mark of a step of the provider that is stored like encrypted thinking, which is base64.
+/// The prefix of a step of the provider, which is stored like encrypted thinking. Base64 does not
+/// contain it.
 pub(crate) const HOSTED_STEP: &str = "step:";
 
 impl AssistantBlock {
-    /// A step of the provider that an answer of Anthropic has between its blocks, as JSON.
+    /// A step of the provider between the blocks of an answer of Anthropic, as JSON.
     pub(crate) fn hosted_step(&self) -> Option<&str> {
         match self {
             Self::Thinking {
@@ -265,7 +266,7 @@ pub struct OriginalCall {
 }
 
 impl ToolCall {
-    /// The call as the program made it that the session was imported from.
+    /// The call as the original program made it, if the session was imported.
     pub fn as_made(&self) -> Cow<'_, Self> {
         match &self.original {
             Some(original) => Cow::Owned(Self {

@@ -119,7 +119,7 @@ pub struct Model {
     pub api: Api,
     /// The URL to which the wire format appends its path; without a trailing slash.
     pub base_url: String,
-    /// In tokens.
+    /// The context window in tokens.
     pub context_window: u64,
     /// Maximum tokens of an answer.
     pub max_tokens: u64,
@@ -178,7 +178,7 @@ impl Model {
         format!("{}/{}", self.provider, self.id)
     }
 
-    /// Whether the model takes this kind of input, and its wire format has a place for it.
+    /// Whether the model accepts this kind of input, and its wire format can send it.
     pub fn accepts(&self, kind: Modality) -> bool {
         self.input.contains(&kind) && self.api.carries().contains(&kind)
     }
@@ -204,7 +204,7 @@ impl Model {
         })
     }
 
-    /// The price where the provider keeps its cache for `retention`.
+    /// The price if the provider keeps its cache for `retention`.
     pub fn price_with(&self, retention: CacheRetention) -> Price {
         match (self.api, retention) {
             (Api::AnthropicMessages, CacheRetention::Long) => {
@@ -220,8 +220,8 @@ impl Model {
             .any(|level| *level != ThinkingLevel::Off)
     }
 
-    /// The level of a session for which the user has set none. Vendors recommend thinking for agents, at their medium
-    /// effort or as the model decides. A script has nothing to think about.
+    /// The level of a session for which the user has set none. Vendors recommend thinking for
+    /// agents, at their medium effort or as the model decides. A script does not think.
     pub fn default_thinking(&self) -> ThinkingLevel {
         match self.api {
             Api::Scripted => ThinkingLevel::Off,
@@ -248,7 +248,7 @@ impl Model {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Compat {
-    /// The provider can search the web for an answer.
+    /// Whether the provider can search the web for an answer.
     pub hosted_search: bool,
     /// Chat completions: the field of the output limit is `max_tokens`, not `max_completion_tokens`.
     pub max_tokens_field: bool,

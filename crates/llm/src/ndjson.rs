@@ -1,9 +1,9 @@
 //! A parser of JSON lines.
 //!
-//! A value can extend over several lines, as some proxies format it. A line that ends within a text, or before a line
-//! that is complete by itself, is an event of its own: it is broken, and costs no other line. The same bytes result in
-//! the same events however they are split into chunks, each byte is read once, and the parser never buffers more than
-//! its limit.
+//! A value can extend over several lines, as some proxies format it. A line that ends within a
+//! text, or before a line that is complete by itself, is broken and becomes a separate event, so
+//! that no other line is lost. The same bytes result in the same events however they are split into
+//! chunks, each byte is read once, and the parser never buffers more than its limit.
 
 use super::sse::{EventTooLarge, MAX_EVENT_BYTES, SseEvent};
 
@@ -18,7 +18,7 @@ pub(crate) struct LineParser {
     limit: usize,
 }
 
-/// How deep the end of a text is in objects and lists.
+/// The nesting of objects and lists at the end of a text.
 #[derive(Debug, Clone, Copy, Default)]
 struct Nesting {
     depth: usize,
@@ -41,7 +41,7 @@ impl Nesting {
         }
     }
 
-    /// Whether the value continues on the next line. No text does.
+    /// Whether the value continues on the next line. A text cannot continue there.
     fn continues(self) -> bool {
         self.depth > 0 && !self.in_text
     }
@@ -90,7 +90,7 @@ impl LineParser {
         let mut events = Vec::new();
         let line = std::mem::take(&mut self.line);
         self.end_line(&line, &mut events);
-        events.extend(self.take_value());
+        events.extend(self.finish_value());
         events
     }
 
@@ -100,7 +100,7 @@ impl LineParser {
         nesting.add(line);
         let is_complete = line.starts_with(b"{") && nesting.depth == 0 && !nesting.in_text;
         if self.value.is_empty() || is_complete {
-            events.extend(self.take_value());
+            events.extend(self.finish_value());
         } else {
             self.value.push(b'\n');
             nesting = self.nesting;
@@ -109,11 +109,11 @@ impl LineParser {
         self.value.extend_from_slice(line);
         self.nesting = nesting;
         if !nesting.continues() {
-            events.extend(self.take_value());
+            events.extend(self.finish_value());
         }
     }
 
-    fn take_value(&mut self) -> Option<SseEvent> {
+    fn finish_value(&mut self) -> Option<SseEvent> {
         self.nesting = Nesting::default();
         event(&std::mem::take(&mut self.value))
     }

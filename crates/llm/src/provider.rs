@@ -52,7 +52,7 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON schema of the arguments object.
     pub parameters: Value,
-    /// For APIs with freeform tools.
+    /// How the tool is offered in APIs with freeform tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freeform: Option<Freeform>,
 }
@@ -72,7 +72,7 @@ impl ToolSpec {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Freeform {
-    /// The argument.
+    /// The name of the argument.
     pub argument: String,
     /// The grammar of the text, in Lark.
     pub grammar: String,
@@ -110,7 +110,7 @@ pub enum ToolChoice {
 }
 
 impl ToolChoice {
-    /// The word of the formats of OpenAI; `None` for their default.
+    /// The value in the formats of OpenAI; `None` for their default.
     pub(crate) fn word(self) -> Option<&'static str> {
         match self {
             Self::Auto => None,

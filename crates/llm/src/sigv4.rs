@@ -21,7 +21,7 @@ const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 pub struct Signing {
     pub access_key: String,
     pub secret: Secret,
-    /// Part of temporary credentials.
+    /// The token of temporary credentials.
     pub session_token: Option<Secret>,
     pub region: String,
     pub service: &'static str,
@@ -31,11 +31,11 @@ pub struct Signing {
 #[derive(Debug)]
 pub(crate) struct SignableRequest<'a> {
     pub method: &'a str,
-    /// As sent.
+    /// The path as sent.
     pub path: &'a str,
-    /// As sent, without the question mark.
+    /// The query as sent, without the question mark.
     pub query: &'a str,
-    /// Names in lower case, including `host`.
+    /// The headers, including `host`, with names in lower case.
     pub headers: Vec<(&'a str, String)>,
     pub body: &'a [u8],
 }

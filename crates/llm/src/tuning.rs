@@ -19,8 +19,8 @@ osier_base::words! {
     }
 }
 
-/// Beginnings of ids, without the part before a slash, and the tool form that such models are trained with. The first
-/// row that matches counts.
+/// Beginnings of ids, without the part before a slash, and the tool form that such models are
+/// trained with. The first row that matches is used.
 const FORMS: [(&str, ToolForm); 7] = [
     ("gpt-oss", ToolForm::Edit),
     ("gpt-3", ToolForm::Edit),
@@ -28,7 +28,7 @@ const FORMS: [(&str, ToolForm); 7] = [
     ("gpt-", ToolForm::Patch),
     ("codex", ToolForm::Patch),
     ("gemini-", ToolForm::Gemini),
-    // Trained with Qwen Code, which has the tools of Gemini CLI.
+    // These models are trained with Qwen Code, which has the tools of Gemini CLI.
     ("qwen3-coder", ToolForm::Gemini),
 ];
 
@@ -53,7 +53,7 @@ osier_base::words! {
 pub enum Preamble {
     #[default]
     None,
-    /// Continue until the task is done, look instead of guessing, plan before calls.
+    /// Continue until the task is done, check instead of guessing, plan before calls.
     Persistence,
     /// Plan, weigh risks, adapt the plan, check the result.
     Planning,
@@ -72,7 +72,8 @@ impl ToolForm {
     }
 }
 
-/// The value of the first row whose text `id` begins with. A part of `id` before a slash does not count.
+/// The value of the first row whose text `id` begins with. A part of `id` before a slash is
+/// ignored.
 fn of_id<T: Copy + Default>(rows: &[(&str, T)], id: &str) -> T {
     let id = id.rsplit('/').next().unwrap_or_default().to_lowercase();
     let row = rows.iter().find(|(start, _)| id.starts_with(start));
@@ -98,19 +99,19 @@ osier_base::words! {
 pub struct Tuning {
     pub tools: ToolForm,
     pub preamble: Preamble,
-    /// OpenAI's formats.
+    /// The verbosity of answers, in OpenAI's formats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verbosity: Option<Verbosity>,
-    /// OpenAI's formats, Anthropic: `flex` or `priority`, `standard_only`.
+    /// The service tier: `flex` or `priority` in OpenAI's formats, `standard_only` at Anthropic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
-    /// OpenAI's formats, Anthropic: whether an answer can have several tool calls.
+    /// Whether an answer can have several tool calls, in OpenAI's formats and at Anthropic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parallel_calls: Option<bool>,
 }
 
 impl Tuning {
-    /// For the model `id`.
+    /// The tuning of the model `id`.
     pub(crate) fn of(id: &str) -> Self {
         Self {
             tools: ToolForm::of(id),

@@ -67,7 +67,7 @@ impl Price {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PriceTier {
-    /// In tokens.
+    /// The threshold in tokens.
     pub input_tokens_above: u64,
     pub input: f64,
     pub output: f64,
@@ -124,7 +124,8 @@ impl From<Tiers> for Vec<PriceTier> {
 }
 
 impl Price {
-    /// The prices of a call with a prompt of `tokens`: those of the highest tier below.
+    /// The prices of a call with a prompt of `tokens`: those of the highest tier that the prompt
+    /// exceeds.
     pub fn of_prompt(&self, tokens: u64) -> PriceTier {
         let above = self
             .tiers

@@ -88,13 +88,13 @@ pub(crate) struct Capabilities {
     pub(crate) pulls: bool,
     /// The server passes requests to TypeScript.
     pub(crate) asks_tsserver: bool,
-    /// The server wants to know when a file was saved.
+    /// The server wants a notification when a file is saved.
     pub(crate) saves: bool,
     able: Vec<Capability>,
 }
 
 impl Capabilities {
-    /// Of the answer to `initialize`.
+    /// Reads the capabilities from the answer to `initialize`.
     ///
     /// # Errors
     /// The server speaks an encoding that was not offered.

@@ -17,13 +17,14 @@ use crate::frame::{FrameReader, framed};
 use crate::lists;
 use crate::pace::Pace;
 
-/// Messages that wait until the server reads them. With more, it hangs.
+/// Maximum number of messages that wait until the server reads them. With more, the server hangs.
 const QUEUE: usize = 256;
 /// Messages in a row that cannot be read before the server is stopped.
 const MAX_INVALID: usize = 20;
 /// Bytes of an error message of a server.
 const ERROR_BYTES: usize = 300;
-/// Codes of answers that were given up because files changed: `ContentModified` and `ServerCancelled`.
+/// Error codes for requests that the server gave up because files changed: `ContentModified` and
+/// `ServerCancelled`.
 const OUTDATED: [i64; 2] = [-32801, -32802];
 /// How often such a request is repeated, and the pause before.
 const REPEATS: usize = 20;
@@ -140,7 +141,7 @@ impl Connection {
             let Some(incoming) = read else {
                 invalid += 1;
                 if invalid > MAX_INVALID {
-                    return format!("it sent {invalid} messages in a row that are no JSON");
+                    return format!("it sent {invalid} messages in a row that are not JSON");
                 }
                 continue;
             };
@@ -255,7 +256,7 @@ impl Connection {
     }
 }
 
-/// Forgets a request that nobody waits for, and cancels it at the server.
+/// Removes a request that nobody waits for any more, and cancels it at the server.
 struct Forget<'c> {
     connection: &'c Connection,
     id: i64,
@@ -270,7 +271,7 @@ impl Drop for Forget<'_> {
     }
 }
 
-/// Why a request was answered with this error.
+/// The problem for an error that the server answers.
 fn problem(error: &str) -> Problem {
     let error = lists::value(error, 64 * 1024).unwrap_or_default();
     let message = error["message"].as_str().unwrap_or("without a message");

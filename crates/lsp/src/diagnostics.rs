@@ -12,15 +12,15 @@ use crate::lists;
 use crate::position::{Encoding, Lines, Position};
 use crate::uri;
 
-/// Diagnostics of a file that are stored.
+/// Maximum number of stored diagnostics of a file.
 const PER_FILE: usize = 50;
-/// Files with diagnostics that are stored.
+/// Maximum number of files with stored diagnostics.
 const FILES: usize = 2000;
-/// Bytes of a message that are stored.
+/// Maximum stored bytes of a message.
 const MESSAGE_BYTES: usize = 600;
 const CODE_BYTES: usize = 60;
 
-/// How bad it is; the worst first.
+/// The severity of a diagnostic, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     Error,
@@ -44,13 +44,13 @@ impl Severity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     pub severity: Severity,
-    /// From 1.
+    /// The line, from 1.
     pub line: u32,
-    /// In characters, from 1.
+    /// The column in characters, from 1.
     pub column: u32,
-    /// In one line.
+    /// The message in one line.
     pub message: String,
-    /// Empty without one.
+    /// The code; empty if there is none.
     pub code: String,
 }
 
@@ -86,7 +86,7 @@ impl Counts {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileDiagnostics {
     pub counts: Counts,
-    /// The worst, in the order of their lines.
+    /// The worst diagnostics, in the order of their lines.
     pub worst: Vec<Diagnostic>,
 }
 
@@ -138,7 +138,7 @@ pub(crate) struct Store {
     files: HashMap<PathBuf, Known>,
 }
 
-/// Where diagnostics come from.
+/// How diagnostics were received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     Pushed,
@@ -197,7 +197,7 @@ impl Known {
     fn all(&self) -> FileDiagnostics {
         let mut all = (*self.pushed).clone();
         for diagnostic in &self.pulled.worst {
-            // A server may send the same in both ways.
+            // A server may send the same diagnostic in both ways.
             if !all.worst.contains(diagnostic) {
                 all.worst.push(diagnostic.clone());
             }
@@ -233,7 +233,7 @@ pub(crate) fn read(json: &str, text: Option<&str>, encoding: Encoding) -> FileDi
     read_as(json, text, encoding, &Value::clone)
 }
 
-/// The same for a list whose elements `standard` converts.
+/// Like [`read`], for a list whose elements `standard` converts.
 pub(crate) fn read_as(
     json: &str,
     text: Option<&str>,
@@ -260,7 +260,7 @@ fn diagnostic(value: &Value, lines: Option<&Lines<'_>>, encoding: Encoding) -> O
     let column = lines.and_then(|lines| lines.column(start, encoding));
     let message = match &value["message"] {
         Value::String(text) => text.as_str(),
-        // Markup, in newer versions of the protocol.
+        // The message is markup in newer versions of the protocol.
         other => other["value"].as_str()?,
     };
     let code = match &value["code"] {

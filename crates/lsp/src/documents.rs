@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Files that are open at once.
+/// Maximum number of files that are open at the same time.
 const OPEN: usize = 64;
-/// Files of more bytes are not opened.
+/// Larger files are not opened, in bytes.
 pub(crate) const TEXT_LIMIT: usize = 2 * 1024 * 1024;
 
 /// An open file.
@@ -14,11 +14,11 @@ pub(crate) const TEXT_LIMIT: usize = 2 * 1024 * 1024;
 pub(crate) struct Document {
     pub(crate) version: i64,
     pub(crate) text: Arc<str>,
-    /// The number of its last use.
+    /// The number of the file's last use.
     used: u64,
-    /// The number of the report for its version, once it came.
+    /// The number of the report for this version, if the server has sent it.
     pub(crate) reported: Option<u64>,
-    /// The number of the last report before its version.
+    /// The number of the last report before this version.
     pub(crate) before: u64,
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Sync {
 pub struct Change {
     pub path: PathBuf,
     pub(crate) version: i64,
-    /// The server knew another text, or none.
+    /// Whether the server knew another text, or none.
     pub is_new: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Documents {
 }
 
 impl Documents {
-    /// Records the text that the server gets. `report` is the number of the last report.
+    /// Records the text that the server will know. `report` is the number of the last report.
     pub(crate) fn set(&mut self, path: &Path, text: &str, report: u64) -> (Sync, i64) {
         self.uses += 1;
         let used = self.uses;
@@ -89,7 +89,7 @@ impl Documents {
         self.open.remove(path).is_some()
     }
 
-    /// Closes the files beyond the limit that were not used for the longest time.
+    /// Closes the files beyond the limit, those with the oldest use first.
     pub(crate) fn surplus(&mut self) -> Vec<PathBuf> {
         let mut closed = Vec::new();
         while self.open.len() > OPEN {

@@ -9,13 +9,13 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 pub(crate) const MESSAGE_LIMIT: u64 = 32 * 1024 * 1024;
 /// Maximum length of one header.
 const HEADER_LIMIT: u64 = 4 * 1024;
-/// Bytes of output in a row that are no header before the server is stopped.
+/// Maximum bytes of output in a row that are no header; with more, the server is stopped.
 const STRAY_LIMIT: usize = 64 * 1024;
 /// Bytes of such output that an error shows.
 const SHOWN: usize = 80;
 const LENGTH: &str = "content-length:";
 
-/// Why no message follows.
+/// The reason why no message follows.
 #[derive(Debug)]
 pub(crate) enum FrameError {
     /// The server closed its output.
@@ -95,7 +95,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         }
     }
 
-    /// A line, or the part of a long one that is allowed.
+    /// The next line, or its start if it is longer than allowed.
     async fn line(&mut self) -> Result<Vec<u8>, FrameError> {
         let mut line = Vec::new();
         let mut input = (&mut self.input).take(HEADER_LIMIT);

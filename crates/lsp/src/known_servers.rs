@@ -9,7 +9,7 @@ use crate::server_config::{Override, ServerConfig};
 /// A server: its name, languages, markers and program.
 struct Row {
     name: &'static str,
-    /// Ends of file names, and the protocol's name of their language.
+    /// Suffixes of file names, and the protocol's name of their language.
     languages: &'static [(&'static str, &'static str)],
     markers: &'static [&'static str],
     needs_marker: bool,

@@ -8,11 +8,11 @@ use std::time::Duration;
 /// How long to wait for a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// For the answer to the greeting.
+    /// The limit for the answer to `initialize`.
     pub start: Duration,
-    /// For any other answer.
+    /// The limit for any other answer.
     pub answer: Duration,
-    /// How long a server that nobody uses stays.
+    /// How long an unused server continues to run.
     pub idle: Duration,
 }
 
@@ -26,7 +26,7 @@ impl Default for Limits {
     }
 }
 
-/// How a server is started: confined as its session is.
+/// How a server is started: in the sandbox of its session.
 #[async_trait]
 pub trait Launch: Send + Sync + fmt::Debug {
     /// A key for the permissions of the server. Servers with different keys are not shared.

@@ -1,4 +1,4 @@
-//! Lists and texts of a server, of which only a part is stored.
+//! Lists and texts from a server, of which only a part is stored.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 /// Messages that a server can send at once, as many do when they start.
 const BURST: f64 = 5_000.0;
-/// Messages a second after that.
+/// Messages per second after that.
 const RATE: f64 = 250.0;
 /// Bytes that count as one message.
 const BYTES: f64 = 16.0 * 1024.0;

@@ -8,23 +8,23 @@ use crate::lists;
 use crate::position::Position;
 use crate::uri;
 
-/// Bytes of a name.
+/// Maximum bytes of a name.
 const NAME_BYTES: usize = 200;
 /// Levels of symbols within symbols that are read.
 const DEPTH: usize = 16;
 
-/// A line of a file.
+/// A range of lines in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub path: PathBuf,
-    /// From 1.
+    /// The first line, from 1.
     pub line: u32,
     /// The last line, from 1.
     pub end: u32,
 }
 
 impl Place {
-    /// A `Location` or a `LocationLink`.
+    /// Reads a `Location` or a `LocationLink`.
     pub(crate) fn read(value: &Value) -> Option<Self> {
         let (uri, range) = match value["uri"].as_str() {
             Some(uri) => (uri, &value["range"]),
@@ -51,13 +51,13 @@ fn lines(range: &Value) -> Option<(u32, u32)> {
 pub struct Symbol {
     pub name: String,
     pub kind: &'static str,
-    /// The symbol that contains it, in a search; empty without one.
+    /// The name of the enclosing symbol, in the results of a search; empty if there is none.
     pub container: String,
-    /// Not set for the symbols of one file.
+    /// The file of the symbol; not set for the symbols of one file.
     pub path: Option<PathBuf>,
     pub line: u32,
     pub end: u32,
-    /// How many symbols of the file contain it.
+    /// The number of enclosing symbols in the file.
     pub depth: usize,
 }
 

@@ -20,7 +20,7 @@ impl Encoding {
     /// The encodings that osier offers, preferred first.
     pub(crate) const OFFERED: [&str; 3] = ["utf-8", "utf-32", "utf-16"];
 
-    /// Of the answer to `initialize`; `None` for one that was not offered.
+    /// Reads the encoding in the answer to `initialize`; `None` if it was not offered.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "utf-8" => Some(Self::Utf8),
@@ -63,7 +63,7 @@ impl Position {
 #[derive(Debug, Clone)]
 pub struct Lines<'t> {
     text: &'t str,
-    /// Where each line starts and where its text ends.
+    /// The start of each line, and the end of its text.
     ranges: Vec<Range<usize>>,
 }
 
@@ -102,10 +102,10 @@ impl<'t> Lines<'t> {
         self.text.get(self.ranges.get(line)?.clone())
     }
 
-    /// The byte of a position. A column behind the end of a line is the end of the line.
+    /// The byte of a position. A column after the end of a line is the end of the line.
     pub(crate) fn offset(&self, position: Position, encoding: Encoding) -> Option<usize> {
         let range = self.ranges.get(position.line as usize);
-        // Behind the last line: the end of the text.
+        // A position after the last line is the end of the text.
         let Some(range) = range else {
             return (position.line as usize == self.ranges.len()).then_some(self.text.len());
         };
@@ -191,7 +191,7 @@ mod tests {
         let lines = Lines::new("a\nb😀");
         let at = |line, units| lines.offset(Position { line, units }, Encoding::Utf16);
         assert_eq!(at(0, 99), Some(1));
-        // Within a pair of surrogates.
+        // A position within a pair of surrogates.
         assert_eq!(at(1, 2), Some(3));
         assert_eq!(at(2, 0), Some(7));
         assert_eq!(at(3, 0), None);

@@ -12,9 +12,9 @@ use crate::position::Lines;
 use crate::server::Server;
 use crate::uri;
 
-/// Bytes of an answer that is read at once.
+/// Maximum bytes of an answer that is read at once.
 const ANSWER_LIMIT: usize = 8 * 1024 * 1024;
-/// Bytes of the text about a symbol.
+/// Maximum bytes of the text about a symbol.
 const HOVER_BYTES: usize = 4 * 1024;
 
 impl Server {
@@ -30,7 +30,7 @@ impl Server {
         self.connection.request(method, params, limit).await
     }
 
-    /// Where a symbol is defined, in at most `limit` places.
+    /// At most `limit` places where a symbol is defined.
     pub async fn definition(
         &self,
         (path, line, byte): (&Path, usize, usize),
@@ -41,7 +41,7 @@ impl Server {
         Ok(places(answer.get(), limit).0)
     }
 
-    /// Where a symbol is used: at most `limit` places, and how many there are.
+    /// At most `limit` places where a symbol is used, and how many there are.
     pub async fn references(
         &self,
         (path, line, byte): (&Path, usize, usize),
@@ -116,7 +116,7 @@ fn places(answer: &str, limit: usize) -> (Vec<Place>, usize) {
 
 fn symbols(answer: &str, limit: usize) -> (Vec<Symbol>, usize) {
     let (mut found, mut count) = (Vec::new(), 0);
-    // A symbol contains others, so that an element can be long.
+    // A symbol can contain others, so an element can be long.
     if let Some(Value::Array(list)) = lists::value(answer, ANSWER_LIMIT) {
         for symbol in &list {
             count += Symbol::read(symbol, 0, limit, &mut found);

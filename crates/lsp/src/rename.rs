@@ -10,27 +10,27 @@ use crate::position::{Encoding, Lines, Position};
 use crate::server::Server;
 use crate::uri;
 
-/// Bytes of an answer that is read.
+/// Maximum bytes of an answer that is read.
 const ANSWER_LIMIT: usize = 4 * 1024 * 1024;
 /// Files that one rename can change.
 const MAX_FILES: usize = 200;
-/// Bytes of a changed file.
+/// Maximum bytes of a changed file.
 const FILE_LIMIT: u64 = 8 * 1024 * 1024;
 
 /// The changes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEdits {
     pub path: PathBuf,
-    /// In the order of their places, without overlaps.
+    /// The edits in the order of their positions, without overlaps.
     pub edits: Vec<TextEdit>,
 }
 
 /// A replaced part of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextEdit {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// The column in characters, from 1.
     pub column: usize,
     pub old: String,
     pub new: String,
@@ -70,7 +70,7 @@ fn changes(answer: &str) -> Result<Changes, String> {
     let answer = answer.ok_or("its answer is too long")?;
     let mut changes: Changes = Vec::new();
     let mut add = |uri: &str, edits: &Value| {
-        let path = uri::to_path(uri).ok_or("it wants to change what is no file")?;
+        let path = uri::to_path(uri).ok_or("it wants to change something that is not a file")?;
         let edits = edits.as_array().cloned().unwrap_or_default();
         match changes.iter_mut().find(|(known, _)| *known == path) {
             Some((_, known)) => known.extend(edits),
@@ -103,7 +103,7 @@ fn changes(answer: &str) -> Result<Changes, String> {
     Ok(changes)
 }
 
-/// The edits with their places in the current file.
+/// The edits with their positions in the current file.
 fn located(path: PathBuf, edits: &[Value], encoding: Encoding) -> Result<FileEdits, String> {
     let shown = path.display();
     let text = osier_base::regular_file::read(&path, FILE_LIMIT)
@@ -192,7 +192,7 @@ mod tests {
             ),
             (
                 json!({"changes": {"untitled:1": []}}),
-                "it wants to change what is no file",
+                "it wants to change something that is not a file",
             ),
         ] {
             assert_eq!(changes(&answer.to_string()).unwrap_err(), expected);

@@ -19,7 +19,7 @@ pub(crate) async fn lacks_component(program: &Path, root: &Path, launch: &dyn La
     };
     let invocation = Invocation {
         cwd: Some(root.to_owned()),
-        // A question must not download a toolchain.
+        // This look-up must not download a toolchain.
         env: vec![("RUSTUP_AUTO_INSTALL".into(), "0".into())],
         ..Invocation::new(rustup, ["which".as_ref(), name])
     };

@@ -26,13 +26,13 @@ use crate::server_config::ServerConfig;
 use crate::tsserver;
 use crate::uri;
 
-/// Bytes of standard error that explain the end of a server.
+/// Maximum stored bytes of standard error, which explain the end of a server.
 const ERRORS_KEPT: usize = 4 * 1024;
 /// Time for the rest of standard error of a server that has ended.
 const ERRORS_WAIT: Duration = Duration::from_millis(300);
-/// Other open files whose diagnostics are requested after a change.
+/// Maximum number of other open files whose diagnostics are requested after a change.
 const OTHERS: usize = 8;
-/// Changes in a row without a report after which nobody waits.
+/// Changes in a row without a report, after which osier no longer waits for reports.
 const MISSES: usize = 3;
 /// Pause after which a server has reported on the other files, too.
 const OTHERS_PAUSE: Duration = Duration::from_millis(15);
@@ -71,16 +71,16 @@ struct State {
     documents: Documents,
     diagnostics: Store,
     reports: u64,
-    /// How many changes in a row it did not report on in time.
+    /// How many changes in a row the server did not report on in time.
     misses: usize,
-    /// It sent more messages than are read at once.
+    /// Whether the server sent more messages than are read at once.
     floods: bool,
 }
 
-/// Why a server does not run.
+/// The reason why a server does not run.
 #[derive(Debug)]
 pub(crate) enum StartError {
-    /// Starting it again has no use.
+    /// Starting the server again is of no use.
     Final(String),
     /// The server ended.
     Crashed(String),
@@ -119,7 +119,7 @@ impl Server {
             let reason = explained(reason, errors).await;
             reading.end(reason);
             // A server that breaks the protocol may still run.
-            drop(taken(&ended));
+            drop(take_process(&ended));
             receiver.reports.send_modify(|number| *number += 1);
         });
         let mut server = Self {
@@ -180,7 +180,7 @@ impl Server {
         self.connection.ended()
     }
 
-    /// Whether it sends so many messages that they are read slowly.
+    /// Whether the server sends so many messages that they are read slowly.
     pub fn floods(&self) -> bool {
         self.shared.state.lock().floods
     }
@@ -191,14 +191,15 @@ impl Server {
         process.as_ref().map(Piped::id)
     }
 
-    /// Tells the server the text of a file, which is `language`.
+    /// Sends the server the text of a file in `language`.
     pub fn set_text(&self, path: &Path, language: &str, text: &str) -> Result<Change, Problem> {
         if text.len() > TEXT_LIMIT {
             return Err(Problem::Refused(format!(
                 "files of more than {TEXT_LIMIT} bytes are not checked"
             )));
         }
-        // One lock over both: texts must be sent in the order of their versions.
+        // The lock covers the version and the sending: texts must be sent in the order of their
+        // versions.
         let mut state = self.shared.state.lock();
         let report = state.reports;
         let (sync, version) = state.documents.set(path, text, report);
@@ -239,7 +240,7 @@ impl Server {
         connection.notify("workspace/didChangeWatchedFiles", &events)
     }
 
-    /// Tells the server that a file was created outside of it, or deleted.
+    /// Notifies the server of a file that another program created or deleted.
     pub fn file_event(&self, path: &Path, exists: bool) {
         let kind = if exists { 1 } else { 3 };
         if !exists {
@@ -273,7 +274,8 @@ impl Server {
         self.shared.state.lock().documents.recent()
     }
 
-    /// Whether waiting for reports is likely to be in vain: the server never reports, or is busy for long.
+    /// Whether waiting for reports is likely to be useless: the server never reports, or is busy
+    /// for long.
     pub fn is_quiet(&self) -> bool {
         let state = self.shared.state.lock();
         let allowed = if state.reports == 0 { 1 } else { MISSES };
@@ -285,7 +287,8 @@ impl Server {
         self.shared.state.lock().misses += 1;
     }
 
-    /// Waits, not for long, until the server has read a file: some answer nothing about a file before.
+    /// Waits a short time until the server has read a file: some servers answer nothing about it
+    /// before that.
     pub async fn read(&self, change: &Change) {
         if self.capabilities.answers() || self.is_quiet() {
             return;
@@ -368,7 +371,7 @@ impl Server {
         self.shared.state.lock().diagnostics.counts()
     }
 
-    /// Ends the server as the protocol wants it, and kills it if it stays.
+    /// Ends the server as the protocol requires, and kills it if it does not exit.
     pub async fn shut_down(&self) {
         let connection = &self.connection;
         let answered = connection.request("shutdown", Value::Null, SHUTDOWN).await;
@@ -377,7 +380,7 @@ impl Server {
             let _ = tokio::time::timeout(SHUTDOWN, connection.wait_for_end()).await;
         }
         connection.end("it was stopped".to_owned());
-        if let Some(process) = taken(&self.process) {
+        if let Some(process) = take_process(&self.process) {
             process.end().await;
         }
     }
@@ -406,7 +409,7 @@ impl Shared {
         self.reports.send_modify(|number| *number += 1);
     }
 
-    /// The settings that a server asks for.
+    /// The settings that a server requests.
     fn configuration(&self, params: &str) -> Value {
         let params = lists::value(params, 64 * 1024).unwrap_or_default();
         let items = params["items"].as_array().cloned().unwrap_or_default();
@@ -461,7 +464,7 @@ impl Receiver for Shared {
     }
 }
 
-/// The reason with what the server wrote about it, if it ended by itself.
+/// The reason, with the errors that the server printed if it ended by itself.
 async fn explained(reason: String, errors: tokio::task::JoinHandle<String>) -> String {
     if reason != FrameError::Closed.to_string() {
         return reason;
@@ -480,11 +483,11 @@ async fn explained(reason: String, errors: tokio::task::JoinHandle<String>) -> S
 
 impl Drop for Server {
     fn drop(&mut self) {
-        drop(taken(&self.process));
+        drop(take_process(&self.process));
     }
 }
 
-fn taken(process: &Mutex<Option<Piped>>) -> Option<Piped> {
+fn take_process(process: &Mutex<Option<Piped>>) -> Option<Piped> {
     let mut process = process.lock();
     process.take()
 }

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Folders with the programs of a project, below each folder from the root to the project.
+/// Folders that can contain programs of a project, below each folder from the root to the project.
 const PROJECT_PROGRAMS: [&str; 3] = ["node_modules/.bin", ".venv/bin", "venv/bin"];
 /// A language server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerConfig {
     pub name: String,
-    /// Ends of file names, and the protocol's name of the language.
+    /// Suffixes of file names, and the protocol's name of the language.
     pub languages: Vec<(String, String)>,
     /// Files and folders that mark the root of a project.
     pub markers: Vec<String>,
@@ -29,7 +29,7 @@ pub struct ServerConfig {
 pub struct Override {
     pub name: String,
     pub command: Option<Vec<String>>,
-    /// Ends of file names.
+    /// Suffixes of file names.
     pub extensions: Option<Vec<String>>,
     pub markers: Option<Vec<String>>,
     pub options: Option<Value>,

@@ -15,7 +15,7 @@ use crate::rustup::lacks_component;
 use crate::server::{Server, StartError};
 use crate::server_config::ServerConfig;
 
-/// How often a server that ended is started again.
+/// Maximum number of times that a server is started again after it ended.
 const RESTARTS: usize = 2;
 
 /// The state of a server, for people.
@@ -59,8 +59,8 @@ impl Servers {
         &SERVERS
     }
 
-    /// The server with the first of these programs that is installed, and this root. It starts when it is used, and ends
-    /// when nobody has its slot.
+    /// The server with the first of these programs that is installed, and this root. It starts when
+    /// it is used, and ends when no session has its slot.
     pub fn slot(
         &self,
         config: &Arc<ServerConfig>,
@@ -103,14 +103,14 @@ pub struct Slot {
     launch: Arc<dyn Launch>,
     limits: Limits,
     state: Mutex<State>,
-    /// Counts the changes of the state and the reports of the server.
+    /// The number of changes of the state and of reports of the server.
     changed: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
 struct State {
     stage: Stage,
-    /// How often it ended by itself.
+    /// How often the server ended by itself.
     crashes: usize,
     used: Instant,
 }
@@ -142,7 +142,7 @@ impl Slot {
         &self.root
     }
 
-    /// Changes whenever the state or the diagnostics do.
+    /// A number that changes with the state and with the diagnostics.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
@@ -165,7 +165,8 @@ impl Slot {
         }
     }
 
-    /// The server. Starts it if it does not run, in the background: the caller may stop to wait.
+    /// The server. Starts it in the background if it does not run, so that the caller may stop
+    /// waiting.
     ///
     /// # Errors
     /// Why it does not run, in one line.
@@ -245,7 +246,7 @@ impl Slot {
         Server::start(&self.config, &self.root, &invocation, self.limits, reports).await
     }
 
-    /// The first program that is more than a proxy of rustup without its component.
+    /// The first program that is not just a proxy of rustup for a component that is not installed.
     async fn program(&self) -> Option<&PathBuf> {
         for program in &self.programs {
             if !lacks_component(program, &self.root, &*self.launch).await {

@@ -1,5 +1,6 @@
-//! Diagnostics of typescript-language-server. It reports them late and in parts, and nothing when a file stays without errors;
-//! its command for requests to TypeScript itself answers at once.
+//! Diagnostics of typescript-language-server. The server reports them late and in parts, and
+//! reports nothing when a file still has no errors; its command for requests to TypeScript itself
+//! answers at once.
 
 use std::path::Path;
 use std::time::Duration;

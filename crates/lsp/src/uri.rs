@@ -28,7 +28,7 @@ pub(crate) fn to_path(uri: &str) -> Option<PathBuf> {
     let rest = rest
         .and_then(|_| uri.get(7..))
         .filter(|rest| rest.len() <= LIMIT)?;
-    // A host is that of the server itself.
+    // A host can only be that of the server itself.
     let path = &rest[rest.find('/')?..];
     let bytes: Vec<u8> = percent_decode_str(path).collect();
     (!bytes.contains(&0)).then(|| PathBuf::from(OsString::from_vec(bytes)))

@@ -65,7 +65,7 @@ fn main() {
         start.elapsed(),
         processor().saturating_sub(used)
     );
-    // Every other file is read again in a whole check.
+    // Only a complete check reads all other files again.
     let (start, used) = (Instant::now(), processor());
     map.complete();
     println!(
@@ -130,7 +130,7 @@ fn change(root: &Path) {
     }
 }
 
-/// A plain write: making 100,000 files durable takes minutes.
+/// Writes without syncing: making 100,000 files durable takes minutes.
 fn atomic_file_free_write(path: &Path, text: &str) {
     use std::io::Write as _;
     let mut file = fs::File::create(path).unwrap();

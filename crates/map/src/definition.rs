@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::kind::Kind;
 
-/// Names with more bytes are no names that people write.
+/// Maximum bytes of a name: people do not write longer names.
 const NAME_LIMIT: usize = 100;
-/// Definitions of a file that are stored.
+/// Maximum number of stored definitions of a file.
 pub(crate) const PER_FILE: usize = 1000;
 
 /// A symbol that a file defines.
@@ -14,7 +14,7 @@ pub(crate) const PER_FILE: usize = 1000;
 pub(crate) struct Definition {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// From 1.
+    /// The line, from 1.
     pub(crate) line: u32,
     /// How many other files use the name, at most 255.
     pub(crate) uses: u8,
@@ -35,7 +35,7 @@ impl Definition {
         })
     }
 
-    /// Appends it to `stored`: kind, uses, line, length of the name, name.
+    /// Appends the definition to `stored`: kind, uses, line, length of the name, name.
     pub(crate) fn store(&self, stored: &mut Vec<u8>) {
         let length = u8::try_from(self.name.len()).unwrap_or(0);
         stored.extend([self.kind as u8, self.uses]);
@@ -52,7 +52,7 @@ pub(crate) struct Stored<'a> {
     pub(crate) uses: u8,
     pub(crate) line: u32,
     pub(crate) name: &'a str,
-    /// Where `uses` is in the bytes.
+    /// The position of `uses` in the bytes.
     pub(crate) uses_at: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Files near the files of the conversation: files that they use, and files that use them. Each kind needs one pass
-//! over the index.
+//! Files that are related to the files of the conversation, because one uses the other. Each
+//! direction needs one pass over the index.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,12 +7,13 @@ use crate::definition::{hash, stored};
 use crate::index::Index;
 use crate::rank::{COMMON, quality};
 
-/// Maximum boosts: of a file of the conversation, of all files that it uses, and of each file that uses it.
+/// Maximum boosts of a file of the conversation, of all files that it uses, and of each file that
+/// uses it.
 const OWN: f32 = 20.0;
 const USED: f32 = 100.0;
 const USERS: f32 = 10.0;
 
-/// Names; most others are rejected without a search.
+/// A set of names that rejects most other names without a search.
 struct Wanted {
     shares: HashMap<u32, f32>,
     bits: Vec<u64>,
@@ -70,7 +71,7 @@ pub(crate) fn boosts(index: &Index, focus: &[usize]) -> HashMap<u32, f32> {
     boosts
 }
 
-/// Adds to the files that define the names.
+/// Adds boosts to the files that define the names.
 fn add_used(index: &Index, used: &Wanted, boosts: &mut HashMap<u32, f32>) {
     let mut found: BTreeMap<u32, (f32, Vec<u32>)> = BTreeMap::new();
     for (number, row) in index.rows.iter().enumerate() {

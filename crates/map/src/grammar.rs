@@ -105,7 +105,7 @@ fn node_line(_: Node<'_>, name: Node<'_>) -> u32 {
     u32::try_from(name.start_position().row).map_or(u32::MAX, |row| row.saturating_add(1))
 }
 
-/// The node with the name of a definition; of a C function it is inside of its declarators.
+/// The node with the name of a definition. For a C function, it is inside the declarators.
 fn name_of(node: Node<'_>) -> Option<Node<'_>> {
     if let Some(name) = node.child_by_field_name("name") {
         return Some(name);
@@ -209,7 +209,7 @@ impl Grammar {
         Step::Define(defined)
     }
 
-    /// Nodes that only contain definitions.
+    /// The step for nodes that only contain definitions.
     fn other(self, kind: &str) -> Step {
         let enters = match self {
             Self::Rust => matches!(

@@ -3,7 +3,7 @@
 use osier_base::file_stamp::FileStamp;
 use std::ops::Range;
 
-/// How far a file is known.
+/// How much is known about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum FileState {
@@ -41,13 +41,14 @@ pub(crate) struct Row {
     pub(crate) definitions: Span,
     pub(crate) uses: Span,
     pub(crate) version: FileStamp,
-    /// 1 is the mean.
+    /// The importance of the file; the mean is 1.
     pub(crate) rank: f32,
     pub(crate) language: u8,
     pub(crate) state: FileState,
 }
 
-/// Bytes of definitions, and numbers of uses, that an index has at most. Further files are skipped.
+/// Maximum bytes of definitions, and maximum number of uses, in an index. Further files are
+/// skipped.
 const DEFINITIONS: usize = 96 << 20;
 const USES: usize = 24 << 20;
 
@@ -58,7 +59,7 @@ pub(crate) struct Index {
     pub(crate) paths: String,
     pub(crate) definitions: Vec<u8>,
     pub(crate) uses: Vec<u32>,
-    /// There are more files than the limit.
+    /// Whether there are more files than the limit.
     pub(crate) is_cut: bool,
 }
 

@@ -50,7 +50,7 @@ impl Kind {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// Whether its braces contain more definitions.
+    /// Whether the braces of such a definition contain more definitions.
     pub(crate) fn contains(self) -> bool {
         !matches!(
             self,

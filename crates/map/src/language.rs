@@ -6,13 +6,13 @@ use crate::kind::Kind;
 /// How comments start and which texts span lines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Syntax {
-    /// `//` and `/* */`.
+    /// Comments with `//` and `/* */`.
     pub(crate) slashes: bool,
-    /// `#` at the start of a word.
+    /// Comments with `#` at the start of a word.
     pub(crate) hash: bool,
-    /// `--`.
+    /// Comments with `--`.
     pub(crate) dashes: bool,
-    /// Three quotes span lines.
+    /// Texts in three quotes span lines.
     pub(crate) triple: bool,
     /// A backtick starts a text that spans lines.
     pub(crate) backtick: bool,
@@ -37,10 +37,10 @@ const HASH: Syntax = Syntax {
     ..PLAIN
 };
 
-/// Functions that no word announces.
+/// How functions look that no keyword announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
-    /// There are none.
+    /// The language has no such functions.
     Never,
     /// `int name(int x) {`, at the top or in a type or namespace.
     AfterType,
@@ -62,11 +62,11 @@ pub(crate) struct Language {
     pub(crate) calls: Calls,
     /// Keywords count only outside of braces.
     pub(crate) top_only: bool,
-    /// Of `a.b` and `a::b` the last name is defined.
+    /// `a.b` and `a::b` define the last name.
     pub(crate) dotted: bool,
-    /// Types are defined only with a body: without one the word is a use.
+    /// Only a type with a body is a definition: without one, the keyword is a use.
     pub(crate) with_body: bool,
-    /// `const name =` at the top defines it.
+    /// Keywords such as `const`: `const name =` at the top of a file defines the name.
     pub(crate) assigned: &'static [&'static str],
     pub(crate) grammar: Option<Grammar>,
 }
@@ -359,7 +359,7 @@ const JAVA_TYPES: &[Keyword] = &[
 pub(crate) fn of_path(path: &str) -> Option<u8> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, extension) = name.rsplit_once('.')?;
-    // `x.min.js` is made by a program.
+    // A program makes `x.min.js`.
     let is_made = stem.rsplit_once('.').is_some_and(|(_, end)| end == "min");
     if stem.is_empty() || is_made {
         return None;

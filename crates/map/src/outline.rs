@@ -15,21 +15,22 @@ use crate::language;
 use crate::read;
 use osier_base::file_stamp::FileStamp;
 
-/// Columns of a line of code, and of a path.
+/// Maximum columns of a line of code, and of a path.
 const COLUMNS: usize = 100;
 const PATH_COLUMNS: usize = 200;
-/// Files that are tried for an outline.
+/// Maximum number of files that are tried for an outline.
 const CANDIDATES: usize = 1000;
-/// Symbols of the first file; each further file has one less, down to the least.
+/// Maximum number of symbols of the first file; each further file has one less, down to the
+/// minimum.
 const MOST_SYMBOLS: usize = 16;
 const LEAST_SYMBOLS: usize = 3;
-/// Files of the conversation whose neighbours count.
+/// Maximum number of files of the conversation whose related files get a boost.
 const FOCUS: usize = 32;
 
 /// A request for an outline.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Request {
-    /// Tokens at most.
+    /// Maximum number of tokens.
     pub tokens: usize,
     /// A file or folder below the root; everything if it is empty.
     pub path: String,
@@ -44,7 +45,7 @@ pub struct Request {
 pub struct Symbol {
     pub name: String,
     pub kind: Kind,
-    /// From 1.
+    /// The line, from 1.
     pub line: u32,
     /// The line of code, without control characters.
     pub code: String,
@@ -53,7 +54,7 @@ pub struct Symbol {
 /// A file of an outline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutlinedFile {
-    /// Below the root.
+    /// The path below the root.
     pub path: String,
     pub symbols: Vec<Symbol>,
     /// Symbols that are not shown.
@@ -68,11 +69,11 @@ pub struct Outline {
     pub more: usize,
     /// Source files that are not read yet.
     pub unread: usize,
-    /// Nothing is known of the project yet: its files are being listed.
+    /// Whether nothing is known about the project yet, because its files are being listed.
     pub is_starting: bool,
-    /// Files may have changed since they were read; that is being checked.
+    /// Whether files may have changed since they were read; osier is checking them.
     pub is_checking: bool,
-    /// The project has more files than a map.
+    /// Whether the project has more files than a map.
     pub is_cut: bool,
 }
 
@@ -136,7 +137,7 @@ impl OutlinedFile {
     }
 }
 
-/// About how many tokens a text has, rather more than less.
+/// An estimate of the tokens of a text, too high rather than too low.
 fn tokens(text: &str) -> usize {
     text.len().div_ceil(3)
 }
@@ -151,7 +152,7 @@ pub(crate) struct Outliner<'a> {
 }
 
 impl Outliner<'_> {
-    /// The outline, and what was parsed for it.
+    /// The outline, and the files that were parsed for it.
     pub(crate) fn outline(&self) -> (Outline, Vec<Parsed>) {
         let order = self.order();
         let (mut outline, mut parsed) = (Outline::default(), Vec::new());
@@ -248,7 +249,7 @@ impl Outliner<'_> {
         sum
     }
 
-    /// The definitions of a file as it is now, whose text is in `buffer` then; `None` if it is gone.
+    /// The current definitions of a file, and its text in `buffer`; `None` if the file is gone.
     fn definitions(
         &self,
         number: usize,
@@ -282,7 +283,7 @@ impl Outliner<'_> {
         Some((found, Some(parsed)))
     }
 
-    /// The file with its most used symbols, as many as the budget allows, and what it costs.
+    /// The file with its most used symbols, as many as the budget allows, and its number of tokens.
     fn fitting(
         &self,
         path: &str,
@@ -324,7 +325,7 @@ impl Outliner<'_> {
             file.write(&mut text);
             let cost = tokens(&text);
             if cost <= budget {
-                // A path without its symbols tells little where there are some.
+                // A path without symbols is of little use if the file has some.
                 let is_useful = count > 0 || all == 0 || place == 0;
                 return is_useful.then_some((file, cost));
             }

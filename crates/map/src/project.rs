@@ -13,25 +13,26 @@ use crate::symbols::{self, SymbolMatch};
 use crate::{storage, update};
 use osier_base::file_stamp::FileStamp;
 
-/// How long the first answer waits for the files, and how early it uses the files that are known.
+/// How long the first answer waits for all files, and after which time it is content with the files
+/// that are known.
 const COLD: Duration = Duration::from_millis(2700);
 const EARLY: Duration = Duration::from_secs(2);
 /// How long an answer waits for changes if there is an index.
 const WARM: Duration = Duration::from_millis(60);
 const WARM_SMALL: Duration = Duration::from_secs(1);
-/// Within this time nothing is checked again.
+/// Within this time, files are not checked again.
 const FRESH: Duration = Duration::from_millis(300);
 /// An index with more files is large: it is checked while it is used, and stored only after a pause.
 const LARGE: usize = 5000;
 const PAUSE: Duration = Duration::from_mins(1);
-/// Files that were parsed since the index was made, at most.
+/// Maximum number of files that were parsed since the index was made.
 const PARSED: usize = 5000;
 
 /// The map of a project. It reads nothing before it is used.
 #[derive(Debug)]
 pub struct ProjectMap {
     root: PathBuf,
-    /// Where the index is stored.
+    /// The file in which the index is stored.
     file: Option<PathBuf>,
     state: Mutex<State>,
     /// The state has changed.
@@ -164,7 +165,7 @@ impl ProjectMap {
             let Some(left) = limit.checked_sub(start.elapsed()) else {
                 break;
             };
-            // The early part of a first index is taken as soon as it is there.
+            // The first answer uses a part of the index as soon as there is one.
             if limit == cold && state.index.is_some() {
                 break;
             }
@@ -195,7 +196,7 @@ impl ProjectMap {
         state
     }
 
-    /// Runs on its own thread.
+    /// Brings the index up to date. Runs on a separate thread.
     fn update(&self) {
         let mut end = EndOfUpdate {
             map: self,
@@ -233,7 +234,8 @@ impl ProjectMap {
         }
     }
 
-    /// Stores the index. A large one is not stored again at once: what is missing in it is read again.
+    /// Stores the index. A large index is not stored again within [`PAUSE`]: the next process reads
+    /// what is missing in it.
     fn save(&self, index: &Index) {
         let Some(file) = &self.file else { return };
         {
@@ -252,7 +254,7 @@ impl ProjectMap {
         self.changed.notify_all();
     }
 
-    /// Remembers what was parsed, and stores it.
+    /// Remembers the definitions that were parsed, and stores them.
     fn remember(self: &Arc<Self>, parsed: Vec<Parsed>) {
         if parsed.is_empty() {
             return;
@@ -270,7 +272,7 @@ impl ProjectMap {
     }
 }
 
-/// Ends an update, also after a panic.
+/// Ends an update when dropped, also after a panic.
 struct EndOfUpdate<'a> {
     map: &'a ProjectMap,
     has_checked: bool,

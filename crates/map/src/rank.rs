@@ -1,5 +1,5 @@
-//! How important the files are: a file that uses a name gives a part of its importance to the files that define it. A
-//! name counts more the fewer files define it.
+//! How important the files are: a file that uses a name gives a part of its importance to the files
+//! that define it. The fewer files define a name, the more it counts.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::definition::{hash, stored};
 use crate::index::Index;
 use crate::walk::threads;
 
-/// A name that more files define tells nothing.
+/// A name that more files define is ignored.
 pub(crate) const COMMON: usize = 8;
 const DAMPING: f32 = 0.85;
 const ROUNDS: usize = 12;
@@ -18,13 +18,13 @@ const SHORTEST: usize = 3;
 struct Names {
     /// Sorted.
     hashes: Vec<u32>,
-    /// For each hash its first file in `files`, and the end.
+    /// For each hash, the position of its first file in `files`; then the end of `files`.
     starts: Vec<u32>,
     files: Vec<u32>,
     weights: Vec<f32>,
     /// The first hash of each 16 high bits.
     buckets: Vec<u32>,
-    /// The 24 high bits of the hashes.
+    /// A set of the 24 high bits of the hashes.
     bits: Vec<u64>,
 }
 
@@ -120,7 +120,7 @@ fn merge(edges: &mut Vec<(u32, f32)>) {
     }
 }
 
-/// Names of several words are more likely to mean one thing.
+/// The quality of a name: one of several words is more likely to name only one thing.
 pub(crate) fn quality(name: &str) -> u8 {
     let is_compound = name.trim_matches('_').contains('_')
         || name.chars().skip(1).any(char::is_uppercase) && name.chars().any(char::is_lowercase);
@@ -212,7 +212,7 @@ fn spread(count: usize, parts: &[PartEdges]) -> Vec<f32> {
                 number += 1;
             }
         }
-        // Files that use nothing give nothing: the mean stays 1.
+        // Files that use nothing pass nothing on; the scaling keeps the mean at 1.
         let sum: f32 = next.iter().sum();
         let factor = count as f32 / sum.max(f32::MIN_POSITIVE);
         for rank in &mut next {

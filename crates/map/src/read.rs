@@ -16,11 +16,11 @@ use crate::scan::{Seen, scan};
 use crate::walk::{FoundFile, threads};
 use osier_base::file_stamp::FileStamp;
 
-/// Larger files are made by programs.
+/// Maximum bytes of a file: programs make larger ones.
 pub(crate) const SIZE_LIMIT: u64 = 1 << 20;
-/// The first line of a text that people write is shorter.
+/// Maximum bytes of the first line: people write shorter ones.
 const FIRST_LINE: usize = 20_000;
-/// Files that a thread takes at once.
+/// Number of files that a thread reads in one batch.
 const CHUNK: usize = 32;
 
 /// The text of a file and its version; without the text if it is not read.
@@ -175,7 +175,8 @@ pub(crate) fn versions(
     })
 }
 
-/// The definitions of a text by its grammar. What the grammar does not understand comes from the scan.
+/// The definitions of a text by its grammar. Where the grammar does not understand the text, they
+/// come from the scan.
 pub(crate) fn definitions(language: &Language, text: &[u8]) -> Vec<Definition> {
     let parsed = language
         .grammar

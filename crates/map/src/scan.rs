@@ -7,13 +7,13 @@ use crate::definition::{Definition, PER_FILE, hash};
 use crate::kind::Kind;
 use crate::language::{Calls, Language};
 
-/// Shorter names are used for too many things.
+/// Minimum bytes of a name: shorter names have too many meanings.
 const SHORTEST: usize = 3;
-/// Different names of a file that are stored.
+/// Maximum number of stored names of a file.
 const USES: usize = 2000;
-/// Nested braces whose kinds are known.
+/// Maximum depth of braces whose kinds are tracked.
 const DEPTH: usize = 64;
-/// Tokens between the arguments of a function and its body.
+/// Maximum number of tokens between the arguments of a function and its body.
 const TAIL: u8 = 16;
 
 /// Words before `(` that are no functions.
@@ -52,7 +52,7 @@ const CONTROL: &[&str] = &[
     "until",
 ];
 
-/// Finds names again without sorting all of them.
+/// Recognizes most names that occurred before in the file, so that fewer must be sorted.
 pub(crate) struct Seen {
     slots: Vec<(u32, u32)>,
     generation: u32,
@@ -72,7 +72,7 @@ impl Seen {
         self.generation += 1;
     }
 
-    /// Whether the name is new; a few old ones are new again.
+    /// Whether the name is new; a few old ones count as new again.
     fn insert(&mut self, name: u32) -> bool {
         let slot = &mut self.slots[name as usize % Self::SIZE];
         let is_new = *slot != (self.generation, name);
@@ -148,11 +148,11 @@ struct Scanner<'a> {
     pending: Option<Kind>,
     /// `<…>` or `(…)` between the word and the name.
     skipping: usize,
-    /// A type that needs its body.
+    /// A type that is defined only if a body follows.
     candidate: Option<Candidate>,
-    /// A function that needs its body.
+    /// A function that is defined only if a body follows.
     call: Option<Candidate>,
-    /// Parentheses that are open around the candidate.
+    /// The number of open parentheses around the candidate.
     call_depth: usize,
     /// A name after `const`, which must be assigned.
     assigned: Option<Candidate>,
@@ -279,7 +279,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips a text in quotes. One of a single line ends with it.
+    /// Skips a text in quotes. A text that does not span lines ends with its line.
     fn skip_text(&mut self, quote: u8, spans_lines: bool) {
         self.at += 1;
         while let Some(byte) = self.text.get(self.at).copied() {
@@ -298,7 +298,7 @@ impl<'a> Scanner<'a> {
         self.at = self.text.len();
     }
 
-    /// A character or a lifetime of Rust.
+    /// Skips a character or a lifetime of Rust.
     fn skip_quote(&mut self) {
         let rest = &self.text[self.at + 1..];
         if rest.first() == Some(&b'\\') {

@@ -14,14 +14,14 @@ use crate::kind::Kind;
 use crate::language::LANGUAGES;
 use osier_base::file_stamp::FileStamp;
 
-/// Changes with the format, and with what the scan finds.
+/// The version of the format. Increase it also when the scan finds other names.
 const VERSION: u32 = 2;
 const MAGIC: &[u8; 8] = b"osiermap";
 const HEAD: usize = 8 + 4 + 4 + 4 * 4 + 1;
 const ROW: usize = 6 * 4 + 4 * 8 + 4 + 2;
 /// A larger index is not stored.
 const SIZE_LIMIT: u64 = 256 << 20;
-/// Maps of other projects that stay.
+/// Maximum number of stored maps of other projects.
 const FILES: usize = 32;
 
 /// The file for the project `root` in the folder of maps.
@@ -36,7 +36,7 @@ pub(crate) fn load(file: &Path) -> Option<Index> {
     if size > SIZE_LIMIT {
         return None;
     }
-    // All at once: growing would copy it.
+    // The buffer is allocated at once: growing would copy it.
     let mut bytes = Vec::with_capacity(size as usize + 1);
     file.take(SIZE_LIMIT).read_to_end(&mut bytes).ok()?;
     decode(&bytes)

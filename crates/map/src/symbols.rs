@@ -1,4 +1,4 @@
-//! Finds symbols by a part of their name.
+//! Finds symbols by a part of their names.
 
 use std::path::Path;
 
@@ -11,9 +11,9 @@ use crate::kind::Kind;
 pub struct SymbolMatch {
     pub name: String,
     pub kind: Kind,
-    /// Below the root.
+    /// The path below the root.
     pub path: String,
-    /// From 1.
+    /// The line, from 1.
     pub line: u32,
 }
 
@@ -62,7 +62,8 @@ pub(crate) fn find(
     matches
 }
 
-/// How well a name matches: as it is, from its start, in its middle, or with letters between.
+/// How well a name matches: completely, at its start, in its middle, or with other letters in
+/// between.
 fn score(name: &[u8], query: &[u8]) -> Option<u32> {
     if name.len() < query.len() {
         return None;

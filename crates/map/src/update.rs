@@ -12,8 +12,8 @@ use osier_base::file_stamp::FileStamp;
 /// Files that are read between two checks of the clock.
 const ROUND: usize = 8192;
 
-/// The index of the present files; `None` if `old` is up to date. After `early`, `publish` gets the index as far as it
-/// is known.
+/// The index of the present files; `None` if `old` is up to date. After `early`, `publish` receives
+/// the part of the index that is ready.
 pub(crate) fn update(
     root: &Path,
     old: &Index,
@@ -44,14 +44,14 @@ pub(crate) fn update(
     Some(index)
 }
 
-/// Where the data of a file comes from.
+/// The source of the data of a file.
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    /// Nothing is known of it.
+    /// Nothing is known about the file.
     Nothing,
     /// The row of the old index.
     Old(usize),
-    /// A file of a part.
+    /// A file that was read: the numbers of its part and of the file in the part.
     Read(usize, usize),
 }
 

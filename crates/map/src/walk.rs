@@ -9,18 +9,18 @@ use osier_walk::{Entry, Rules, WalkError, visit, walk};
 use crate::index::NO_LANGUAGE;
 use crate::language;
 
-/// Files of a map at most.
+/// Maximum number of files of a map.
 pub(crate) const FILE_LIMIT: usize = 200_000;
 
 /// A file that exists.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FoundFile {
-    /// Below the root.
+    /// The path below the root.
     pub(crate) path: String,
     pub(crate) language: u8,
 }
 
-/// The threads that work on a map.
+/// The number of threads that work on a map.
 pub(crate) fn threads() -> usize {
     let count = std::thread::available_parallelism();
     count.map_or(2, |count| count.get().clamp(1, 8))
@@ -42,7 +42,7 @@ pub(crate) fn files(root: &Path) -> (Vec<FoundFile>, bool) {
             path: path.to_owned(),
             language: language::of_path(path).unwrap_or(NO_LANGUAGE),
         });
-        // The excess tells that there are more.
+        // One file more than the limit shows that there are more.
         if count.fetch_add(1, Ordering::Relaxed) > FILE_LIMIT {
             return ControlFlow::Break(());
         }

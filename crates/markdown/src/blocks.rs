@@ -1,8 +1,9 @@
 //! Block starts in a text, as the Markdown parser sees them.
 //!
-//! A line that is complete never changes which blocks begin above it. So everything before a block start is
-//! final, and the text can be parsed again from there. Inside of quotes, list items and footnotes that needs
-//! an *opener*: lines that open the same containers, each with an empty heading, as in `> #` or `  - #`.
+//! A complete line never changes which blocks begin above it. So everything before a block start is
+//! final, and the text can be parsed again from there. Inside of quotes, list items and footnotes
+//! this needs an *opener*: lines that open the same containers, each with an empty heading, as in
+//! `> #` or ` - #`.
 
 use std::ops::Range;
 
@@ -18,9 +19,9 @@ use super::dialect::rules::options;
 pub(super) enum Found {
     /// A line begins a block.
     Start(Start),
-    /// A line of the open code block: its range, and the columns of a tab in front of it.
+    /// A line of the open code block: its range, and the columns of a tab before it.
     CodeLine(Range<usize>, u8),
-    /// The line of a table row starts here.
+    /// A table row, whose line starts here.
     TableRow(usize),
     /// The code block or table is complete; the text continues here.
     Closed(usize),
@@ -29,7 +30,7 @@ pub(super) enum Found {
 /// The outermost block that begins on a line.
 #[derive(Debug)]
 pub(super) struct Start {
-    /// Where the line starts.
+    /// The offset of the line.
     pub(super) line: usize,
     /// The line begins a block of the document or an item of a top-level list.
     pub(super) is_top_level: bool,
@@ -41,7 +42,7 @@ pub(super) enum BlockStart {
     /// A paragraph, or another block that is laid out from its text.
     Text,
     Heading,
-    /// `None` for the first item of a list, which has this number.
+    /// The number of the first item of a list; `None` for bullets.
     FirstItem(Option<u64>),
     NextItem,
     Code {
@@ -51,7 +52,7 @@ pub(super) enum BlockStart {
     Table,
 }
 
-/// The kind of the block that holds the text, not other blocks.
+/// The kind of a leaf block, which contains text and no other blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leaf {
     None,
@@ -77,7 +78,7 @@ enum ContainerKind {
     Item,
     List {
         number: Option<u64>,
-        /// Where its last item starts.
+        /// The offset of the list's last item.
         item: Option<usize>,
     },
 }
@@ -86,25 +87,25 @@ enum ContainerKind {
 pub(super) struct Scan<'a> {
     text: &'a str,
     events: OffsetIter<'a, DefaultBrokenLinkCallback>,
-    /// Bytes of the opener, in which nothing is reported.
+    /// Bytes of the opener, whose blocks are not reported.
     opener: usize,
     containers: Vec<Container>,
-    /// A container that opens behind the last reported block.
+    /// A container that opens after the last reported block.
     opening: Option<Container>,
     /// The last leaf block, and whether it is open.
     leaf: Leaf,
     is_in_leaf: bool,
-    /// Where the first and the last line start that were seen of it.
+    /// The offsets of the first and the last line of the leaf that were seen.
     leaf_lines: (usize, usize),
-    /// No container begins on its first line.
+    /// Whether no container begins on the first line of the leaf.
     is_direct: bool,
     /// The line that was reported last.
     reported: Option<usize>,
-    /// The lines of the open code block or table are reported.
+    /// Whether the lines of the open code block or table are reported.
     is_tracked: bool,
-    /// Where the last of these lines ends.
+    /// The end of the last reported line.
     tracked_end: usize,
-    /// Code that was not reported yet, and the columns of a tab in front of it.
+    /// Code that was not reported yet, and the columns of a tab before it.
     code: Range<usize>,
     indent: u8,
 }
@@ -139,7 +140,7 @@ impl<'a> Scan<'a> {
         self.is_in_leaf.then_some(self.leaf)
     }
 
-    /// Where the last line starts that was seen of the leaf.
+    /// The offset of the last line of the leaf that was seen.
     pub(super) fn last_leaf_line(&self) -> usize {
         self.leaf_lines.1
     }
@@ -154,19 +155,20 @@ impl<'a> Scan<'a> {
         self.is_direct.then(|| self.opener(false) + line)
     }
 
-    /// Containers around the place that was reported last; the item before a list's next item counts.
+    /// The number of containers around the last reported place; the item before a list's next item
+    /// counts.
     pub(super) fn depth(&self) -> usize {
         let nested = self.containers.iter().filter(|open| !open.is_list());
         nested.count() + usize::from(self.is_between_items())
     }
 
-    /// Whether the next item of a list begins at the place.
+    /// Whether the next item of a list begins at the last reported place.
     pub(super) fn is_between_items(&self) -> bool {
         let last = self.containers.last();
         last.and_then(Container::last_item).is_some()
     }
 
-    /// The link definitions of the text, in their order: where each starts, its label and its destination.
+    /// The link definitions of the text, in order: offset, label and destination.
     pub(super) fn definitions(&self) -> Vec<(usize, String, String)> {
         let definitions = self.events.reference_definitions().iter();
         let mut definitions: Vec<(usize, String, String)> = definitions
@@ -176,8 +178,8 @@ impl<'a> Scan<'a> {
         definitions
     }
 
-    /// Lines that open the containers around the place that was reported last. The last line has no heading
-    /// where `in_text`: text continues behind it.
+    /// Lines that open the containers around the place that was reported last. With `in_text`, the
+    /// last line has no heading, because text continues after it.
     pub(super) fn opener(&self, in_text: bool) -> String {
         let mut opener = String::new();
         let last_item = self.containers.last().and_then(Container::last_item);
@@ -202,15 +204,15 @@ impl<'a> Scan<'a> {
         opener
     }
 
-    /// Whether `line` begins the block in the same containers behind `opener`. It does not where it is a lazy
-    /// line, or continues a link definition.
+    /// Whether `line` begins the block in the same containers after `opener`. It does not if it is
+    /// a lazy line or continues a link definition.
     pub(super) fn is_at(&self, opener: &str, line: &str, block: &BlockStart) -> bool {
         let text = [opener, line].concat();
         let mut scan = Scan::new(&text, opener.len());
         let Some(Found::Start(start)) = scan.next() else {
             return false;
         };
-        // The line alone is no table.
+        // The header line alone is no table.
         let is_table = *block == BlockStart::Table;
         let is_same = start.block == *block && scan.open_leaf() == self.open_leaf();
         (is_same || is_table) && scan.depth() == self.depth()
@@ -309,7 +311,7 @@ impl<'a> Scan<'a> {
         found
     }
 
-    /// Text without a paragraph begins: the text of an item of a tight list.
+    /// Handles the start of text without a paragraph: the text of an item of a tight list.
     fn text_begins(&mut self, at: usize) -> Option<Found> {
         if self.is_in_leaf {
             return None;
@@ -321,7 +323,7 @@ impl<'a> Scan<'a> {
         match self.leaf {
             _ if !self.is_in_leaf => return self.text_begins(range.start),
             Leaf::Code if self.is_tracked && range.is_empty() => self.indent = text.len() as u8,
-            // The opener can have the first line of a block inside.
+            // The opener can contain the first line of a block.
             Leaf::Code if self.is_tracked => self.code = range.start.max(self.opener)..range.end,
             Leaf::IndentedCode => self.leaf_lines.1 = line_start(self.text, range.start),
             _ => {}
@@ -426,7 +428,7 @@ impl Container {
         item.map(|start| Self { kind, start })
     }
 
-    /// Where the text behind its marker starts; `line` is the start of the marker's line.
+    /// The offset of the text after the item's marker; `line` is the start of the marker's line.
     fn content_start(&self, text: &str, line: usize) -> usize {
         let behind = |marker: &str| {
             let found = text.get(self.start..).and_then(|text| text.find(marker));
@@ -446,7 +448,7 @@ impl Container {
     }
 }
 
-/// Bytes of white space behind the marker of a list item, which ends at `end`, that belong to the marker.
+/// Bytes of white space after the marker of a list item, which ends at `end`, that belong to the marker.
 fn padding(text: &[u8], line: usize, end: usize) -> usize {
     let column = |column: usize, byte: &u8| match byte {
         b'\t' => column + 4 - column % 4,
@@ -466,14 +468,14 @@ fn padding(text: &[u8], line: usize, end: usize) -> usize {
     }
 }
 
-/// Where the line starts that contains a byte.
+/// The start of the line that contains a byte.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     let head = &text.as_bytes()[..at.min(text.len())];
     let newline = head.iter().rposition(|byte| *byte == b'\n');
     newline.map_or(0, |newline| newline + 1)
 }
 
-/// Where the line ends that contains a byte, behind its newline.
+/// The end of the line that contains a byte, after its newline.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     let behind = &text.as_bytes()[at.min(text.len())..];
     let newline = behind.iter().position(|byte| *byte == b'\n');

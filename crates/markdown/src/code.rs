@@ -1,5 +1,5 @@
-//! Code blocks. The lines of one that is a unit are measured once per width, and rows are built
-//! only when they are drawn, so that a code block of any size costs the rows on the screen.
+//! Code blocks. The lines of a block that is a unit are measured once per width, and its rows are
+//! built only when they are drawn, so that the cost does not depend on the size of the block.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use osier_term::highlight::LineTokens;
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;
 
-/// Lines of a block that may be a diagram.
+/// Maximum lines of a block that may be a diagram.
 const MOST_LINES: usize = 500;
 
 /// A fence. Lines are byte ranges of the document's source.
@@ -22,52 +22,52 @@ const MOST_LINES: usize = 500;
 pub(super) struct CodeBlock {
     /// The character of the fence.
     fence: u8,
-    /// The spans in front of each row of the code.
+    /// The spans before each row of the code.
     prefix: Vec<Span>,
     pub(super) language: Box<str>,
     pub(super) lines: Vec<Range<u32>>,
-    /// Columns of a tab in front of a line that is not a part of its range.
+    /// Columns of a tab before a line that is not a part of its range.
     indents: HashMap<usize, u8>,
     /// Tokens of the lines highlighted so far.
     pub(super) tokens: Vec<LineTokens>,
     pub(super) sending: Sending,
-    /// All lines are known.
+    /// Whether all lines are known.
     pub(super) closed: bool,
-    /// Where each line's rows end, for `width`.
+    /// The end of each line's rows, for `width`.
     row_ends: Vec<u32>,
-    /// The long lines by index, with the unfinished one.
+    /// The long lines by index, including the unfinished line.
     pub(super) long: HashMap<usize, LongLine>,
     width: usize,
     diagram: Diagram,
-    /// A diagram is shown as source.
+    /// Whether a diagram is shown as source.
     pub(super) keeps_source: bool,
 }
 
 /// The drawing of a diagram, which replaces its source.
 #[derive(Debug, Clone, Default)]
 enum Diagram {
-    /// Not drawn at this width yet.
+    /// The diagram is not drawn at this width yet.
     #[default]
     Unknown,
     None,
     Shown(Vec<String>),
-    /// There is one, but its source is shown.
+    /// There is a drawing, but the source is shown.
     Source,
 }
 
-/// How far the block was sent to the highlighter.
+/// How much of the block was sent to the highlighter.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sending {
     /// The key of the requests, once one is sent.
     pub(super) key: Option<u64>,
     pub(super) lines: usize,
     pub(super) bytes: usize,
-    /// Everything was sent, or the limits were reached.
+    /// Whether everything was sent, or the limits were reached.
     pub(super) done: bool,
 }
 
 impl CodeBlock {
-    /// A block inside of `context`; nothing is open around one that has none.
+    /// A block inside of `context`; without a context, no container is open around it.
     pub(super) fn new(fence: u8, language: &str, context: Option<&Context>) -> Self {
         let mut prefix = context.map(Context::spans).unwrap_or_default();
         prefix.push(gutter());
@@ -88,7 +88,7 @@ impl CodeBlock {
         }
     }
 
-    /// Adds a line: its range in the document, and the columns of a tab in front of it.
+    /// Adds a line: its range in the document, and the columns of a tab before it.
     pub(super) fn push(&mut self, line: Range<usize>, indent: u8) {
         if indent > 0 {
             self.indents.insert(self.lines.len(), indent);
@@ -145,7 +145,7 @@ impl CodeBlock {
         (self.head() + end as usize + partial).max(1)
     }
 
-    /// Forgets the layout, a diagram too.
+    /// Drops the layout, also that of a diagram.
     pub(super) fn forget(&mut self) {
         self.width = 0;
         self.diagram = Diagram::Unknown;
@@ -247,20 +247,20 @@ impl CodeBlock {
         if out.len() == start && wanted > 0 {
             rows("", None, &wrap, out);
         }
-        // Rows of the first line that are above the range are behind the label, if there is one.
+        // Rows of the first line that are above the range are after the label, if there is one.
         let above = start + usize::from(self.head() > 0 && range.start == 0);
         out.drain(above..(above + skip).min(out.len()));
         out.truncate(start + wanted);
     }
 }
 
-/// A line behind some columns of a tab.
+/// A line with some columns of a tab before it.
 pub(super) fn indented(line: &str, indent: u8) -> String {
     let spaces = " ".repeat(usize::from(indent));
     text::expand_tabs(&(spaces + line)).into_owned()
 }
 
-/// Rows of a line.
+/// The number of rows of a line.
 fn count(long: &mut HashMap<usize, LongLine>, index: usize, line: &str, wrap: &Wrap<'_>) -> usize {
     if line.len() < LONG {
         return wrap.count(line);

@@ -1,4 +1,4 @@
-//! The containers and lists that are open at a place in a block, so that the text behind it can be laid out alone.
+//! The containers and lists that are open at a place in a block, so that the text after it can be laid out alone.
 
 use osier_term::face::Face;
 use osier_term::row::{Row, Span};
@@ -6,12 +6,12 @@ use osier_term::row::{Row, Span};
 /// The prefix of the rows in an open container.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Prefix {
-    /// In front of the next row only: a bullet.
+    /// The prefix of the next row only: a bullet.
     pub(super) first: Option<Span>,
     pub(super) rest: Span,
     /// The face of the text inside.
     pub(super) base: Face,
-    /// The block that ended last inside this one.
+    /// The block that ended last inside this container.
     pub(super) previous: Option<Previous>,
 }
 
@@ -27,19 +27,19 @@ pub(super) enum Previous {
 pub(super) struct List {
     /// The number of the next item; `None` for bullets.
     pub(super) number: Option<u64>,
-    /// Items so far.
+    /// The number of items so far.
     pub(super) items: usize,
 }
 
 /// The containers and lists that are open at a place inside a block, from the outermost.
 #[derive(Debug, Clone)]
 pub(super) struct Context {
-    /// The first is the document's, then one for each container.
+    /// The prefix of the document, then one for each open container.
     pub(super) prefixes: Vec<Prefix>,
     pub(super) lists: Vec<List>,
 }
 
-/// The document's own: nothing is open.
+/// The context of the document itself: nothing is open.
 impl Default for Context {
     fn default() -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Default for Context {
 }
 
 impl Context {
-    /// Containers that are open.
+    /// The number of open containers.
     pub(super) fn depth(&self) -> usize {
         self.prefixes.len() - 1
     }
@@ -67,7 +67,7 @@ impl Context {
             .is_some_and(|prefix| prefix.previous.is_some())
     }
 
-    /// The context behind a block that is neither text nor a list.
+    /// The context after a block that is neither text nor a list.
     pub(super) fn behind_block(&self) -> Self {
         let mut context = self.clone();
         if let Some(prefix) = context.prefixes.last_mut() {
@@ -76,7 +76,8 @@ impl Context {
         context
     }
 
-    /// Adds the item above the next item of a list, which the opener opens and the next item closes.
+    /// Adds the item above the next item of a list: the opener opens it, and the next item closes
+    /// it.
     pub(super) fn push_closing_item(&mut self) {
         self.prefixes.push(Prefix::default());
     }

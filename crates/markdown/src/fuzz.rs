@@ -4,7 +4,7 @@ use crate::{Markdown, plain};
 use osier_base::text;
 use osier_term::row::Row;
 
-/// Columns at which decoration leaves room for text.
+/// Minimum columns at which decoration leaves room for text.
 const ROOM: usize = 30;
 
 /// An answer of a model.
@@ -43,7 +43,7 @@ fn new(linear: bool, deltas: &[&str]) -> Markdown {
     document
 }
 
-/// The document in chunks, drawn after each.
+/// The document, streamed in chunks and drawn after each.
 fn streamed(linear: bool, source: &str, size: usize, width: usize) -> Markdown {
     let mut document = Markdown::new();
     document.set_linear(linear);

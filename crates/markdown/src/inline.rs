@@ -23,12 +23,12 @@ pub(super) struct Inline {
 #[derive(Debug)]
 struct Link {
     destination: Arc<str>,
-    /// The first span of its text.
+    /// The index of the first span of the link's text.
     start: usize,
 }
 
 impl Inline {
-    /// The text of a paragraph that continues behind a row.
+    /// The text of a paragraph that continues after a row.
     pub(super) fn continuing(carry: &Carry) -> Self {
         Self {
             spans: carry.spans.clone(),
@@ -128,7 +128,7 @@ impl Inline {
         });
     }
 
-    /// Ends a link. The destination follows if the link has another text and there is `room`.
+    /// Ends a link. Its destination follows if it differs from the text and fits into `room`.
     pub(super) fn close_link(&mut self, room: usize) {
         self.end_span();
         let Some(link) = self.link.take() else {
@@ -182,7 +182,7 @@ impl Inline {
         }
     }
 
-    /// The finished spans, with the marks of footnotes in the face of links.
+    /// Returns the finished spans, with the marks of footnotes in the face of links.
     pub(super) fn take(&mut self) -> Vec<Span> {
         self.end_span();
         let mut marked = Vec::with_capacity(self.spans.len());

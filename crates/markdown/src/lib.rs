@@ -16,11 +16,12 @@
 //! assert_eq!(lines, ["Title", "", "Some text"]);
 //! ```
 //!
-//! [`Markdown`] owns the source and the rows of every block. A complete block is parsed once and laid out once per
-//! width; the open block is laid out again with each frame. The cost of a delta does not depend on the length of the
-//! document, and the rows do not depend on how the text is split into deltas. Control sequences are removed from
-//! the source. [`plain`] extracts plain text and images, and [`Dialect`] gives the events from
-//! which exported pages are made. The crate does not know agents or sessions.
+//! [`Markdown`] owns the source and the rows of every block. A complete block is parsed once and
+//! laid out once per width; the open block is laid out again with each frame. The cost of a delta
+//! does not depend on the length of the document, and the rows do not depend on how the text is
+//! split into deltas. Control sequences are removed from the source. [`plain`] extracts plain text
+//! and images, and [`Dialect`] returns the events from which exported pages are made. The crate
+//! does not know agents or sessions.
 
 mod blocks;
 mod code;

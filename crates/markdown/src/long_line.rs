@@ -1,5 +1,5 @@
-//! Very long lines of code: minified scripts, encoded data. The starts of their rows are stored, so that a delta
-//! costs the last row and drawing costs the rows that are drawn.
+//! Very long lines of code: minified scripts, encoded data. The starts of their rows are stored, so
+//! that a delta costs only the last row, and drawing only the drawn rows.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use osier_term::highlight::LineTokens;
 use osier_term::row::Row;
 use osier_term::wrap::{Wrap, clusters, row_starts};
 
-/// Bytes of a line from which on the starts of its rows are stored.
+/// Minimum bytes of a line whose row starts are stored.
 pub(super) const LONG: usize = 4 * 1024;
 
-/// Where the rows of a line start, for one width.
+/// The starts of the rows of a line, for one width.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LongLine {
     /// Starts of the rows after the first.
@@ -31,7 +31,7 @@ impl LongLine {
         }
         if line.len() > self.length {
             self.length = line.len();
-            // All rows but the last are full: nothing changes them.
+            // All rows but the last are full and never change.
             let last = self.starts.last().copied().unwrap_or(0);
             let open = &line[last..];
             self.read += open.len();

@@ -26,7 +26,8 @@ pub(super) fn context_at(source: &str, block: Block<'_>, place: usize) -> Option
     None
 }
 
-/// The rows of `source`, which ends in the middle of a paragraph of several rows, and what is open there.
+/// The rows of `source`, which ends in the middle of a paragraph of several rows, and the context
+/// at that place.
 pub(super) fn open_paragraph(source: &str, block: Block<'_>) -> (Vec<Row>, Option<Context>) {
     let mut renderer = Renderer::new(source, block);
     let mut open = None;

@@ -7,8 +7,8 @@ use pulldown_cmark::{Event, LinkType, Tag};
 use super::dialect::Dialect;
 pub(super) use super::dialect::rules::begins_block;
 
-/// `resolve` finds the destination of a reference.
-/// A definition of the document comes before one of `source`, which can be the second of its label.
+/// Parses a block. `resolve` finds the destination of a reference. A definition of the document
+/// overrides one in `source`, which can be the second with the same label.
 pub(crate) fn parse<'a>(
     source: &'a Dialect<'_>,
     resolve: &'a dyn Fn(&str) -> Option<String>,

@@ -5,7 +5,7 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use super::dialect::Dialect;
 use osier_base::text::{self, head_bytes};
 
-/// Bytes of a text that are searched for its first line.
+/// Maximum bytes of a text that are searched for its first line.
 const HEAD: usize = 4 * 1024;
 
 /// The first block with text, on one line and without markup and control characters: the first line of a code block, the header of a table.
@@ -29,7 +29,7 @@ pub fn first_line(source: &str) -> String {
             Event::SoftBreak | Event::HardBreak => line.push(' '),
             Event::TaskListMarker(is_done) => line.push_str(if is_done { "☑ " } else { "☐ " }),
             Event::End(TagEnd::TableCell) => line.push_str(" · "),
-            // An item ends behind the items in it.
+            // A nested item ends before its outer item.
             Event::End(end) if ends_block(end) || (is_nested(end) && !line.is_empty()) => {
                 if !line.trim().is_empty() {
                     break;

@@ -1,6 +1,6 @@
-//! Lays one top-level block out: the parser's events become rows.
+//! Lays out one top-level block: the parser's events become rows.
 //!
-//! Every block that is open puts a prefix in front of the rows inside it: a bullet, then the indent
+//! Every block that is open puts a prefix before the rows inside it: a bullet, then the indent
 //! below it, or the bar of a quote. All prefixes are decoration.
 
 use std::borrow::Cow;
@@ -44,7 +44,7 @@ pub(super) struct Nested {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HtmlBlock {
     None,
-    /// The block begins here, and nothing of the block was drawn yet.
+    /// The block begins at this offset, and no part of it was drawn yet.
     Waits(usize),
     Shown,
 }
@@ -53,25 +53,25 @@ enum HtmlBlock {
 #[derive(Debug, Default)]
 pub(super) struct Block<'a> {
     pub(super) width: usize,
-    /// The number of the first item, where it continues a list.
+    /// The number of the first item, if the block continues a list.
     pub(super) number: Option<u64>,
     /// Bytes of the source that open the containers of the block. They are not drawn.
     pub(super) opener: usize,
     /// The containers of the block.
     pub(super) context: Option<&'a Context>,
-    /// A blank line is above it.
+    /// Whether a blank line is above the block.
     pub(super) after_blank: bool,
     /// The block begins in the middle of a paragraph, with this row.
     pub(super) carry: Option<&'a Carry>,
-    /// Tables are lines, not boxes.
+    /// Whether tables are lines, not boxes.
     pub(super) linear: bool,
-    /// Tokens of the code blocks inside, in their order.
+    /// Tokens of the code blocks inside, in order.
     pub(super) tokens: &'a [Vec<LineTokens>],
     pub(super) rows: Vec<Row>,
     pub(super) nested: Vec<Nested>,
 }
 
-/// Parses `source` and lays it out. `resolve` finds the destination of a reference.
+/// Parses and lays out `source`. `resolve` finds the destination of a reference.
 pub(super) fn render(
     source: &str,
     block: Block<'_>,
@@ -90,7 +90,8 @@ pub(super) fn render(
     (rows, renderer.block.nested)
 }
 
-/// The text of an event without the control characters that references such as `&#27;` stand for. The source has none.
+/// The text of an event without the control characters that references such as `&#27;` stand for.
+/// The source itself has no control characters.
 fn decoded<'t>(text: &'t CowStr<'_>) -> Cow<'t, str> {
     match text {
         CowStr::Borrowed(text) => Cow::Borrowed(text),
@@ -98,7 +99,7 @@ fn decoded<'t>(text: &'t CowStr<'_>) -> Cow<'t, str> {
     }
 }
 
-/// The table that `source` is.
+/// The table in `source`, which contains nothing else.
 pub(super) fn table(
     source: &str,
     block: Block<'_>,
@@ -114,7 +115,7 @@ pub(super) fn table(
     renderer.table
 }
 
-/// Lays the events of a block out.
+/// Lays out the events of a block.
 pub(super) struct Renderer<'s, 'b> {
     source: &'s str,
     block: Block<'b>,
@@ -129,9 +130,9 @@ pub(super) struct Renderer<'s, 'b> {
     /// Faces of the open heading.
     heading: Option<Face>,
     html: HtmlBlock,
-    /// The text of a paragraph is open.
+    /// Whether the text of a paragraph is open.
     in_text: bool,
-    /// Rows above it.
+    /// The number of rows above the open text.
     above: usize,
 }
 
@@ -189,7 +190,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         (self.block.rows, count)
     }
 
-    /// An event of the opener: its container is in the context already.
+    /// Handles an event of the opener, whose container is in the context already.
     fn opener_event(&mut self, event: &Event<'_>) {
         match event {
             Event::Start(Tag::HtmlBlock) => self.html = HtmlBlock::Shown,
@@ -339,7 +340,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         self.heading.unwrap_or(base)
     }
 
-    /// A block begins: text before it ends, and a blank row follows where the two need one.
+    /// Begins a block: ends the text before it, and adds a blank row if the two blocks need one.
     fn begin(&mut self, at: usize, kind: Previous) {
         self.flush();
         let is_after_blank = self.is_after_blank(at);
@@ -355,7 +356,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         }
     }
 
-    /// Text begins: a paragraph, or the text of an item of a tight list.
+    /// Begins text: a paragraph, or the text of an item of a tight list.
     fn begin_text(&mut self, at: usize) {
         if self.in_text || self.table.is_some() || self.code.is_some() {
             return;
@@ -468,9 +469,9 @@ impl<'s, 'b> Renderer<'s, 'b> {
         }
     }
 
-    /// Lays a logical line out behind the prefixes.
+    /// Lays out a logical line after the prefixes.
     fn emit(&mut self, line: &[Span]) {
-        let (first, rest) = self.take_prefix();
+        let (first, rest) = self.next_prefix();
         Wrap::new(self.block.width)
             .hanging(&first, &rest)
             .line(line, &mut self.block.rows);
@@ -488,7 +489,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
     }
 
     /// The prefixes of the next rows; bullets are used up.
-    fn take_prefix(&mut self) -> (Vec<Span>, Vec<Span>) {
+    fn next_prefix(&mut self) -> (Vec<Span>, Vec<Span>) {
         let taken = self.peek_prefix();
         for prefix in &mut self.prefixes {
             prefix.first = None;
@@ -496,7 +497,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         taken
     }
 
-    /// An item without content still shows its marker.
+    /// Shows the marker of an item without content.
     fn show_lone_marker(&mut self) {
         if self
             .prefixes
@@ -509,7 +510,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
 
     fn rule(&mut self, at: usize) {
         self.begin(at, Previous::Other);
-        let (mut spans, _) = self.take_prefix();
+        let (mut spans, _) = self.next_prefix();
         let used: usize = spans.iter().map(|span| text::width(&span.text)).sum();
         let width = self.block.width.saturating_sub(used).max(1);
         spans.push(Span::new("─".repeat(width), Token::Rule));
@@ -520,7 +521,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
 
     fn html_lines(&mut self, html: &str) {
         match self.html {
-            // Comments are left out.
+            // Comments are omitted.
             _ if html.is_empty() => return,
             HtmlBlock::None => {
                 let base = self.base();
@@ -544,7 +545,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         let Some((language, text)) = self.code.take() else {
             return;
         };
-        let (mut first, mut rest) = self.take_prefix();
+        let (mut first, mut rest) = self.next_prefix();
         first.push(code::gutter());
         rest.push(code::gutter());
         let width = self.block.width;
@@ -555,7 +556,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         }
         let text = text::expand_tabs(&text).into_owned();
         let tokens = self.block.tokens.get(self.block.nested.len());
-        // A block that has its label needs no row to be seen.
+        // A block with a label is visible without a row.
         let body = text.strip_suffix('\n').unwrap_or(&text);
         let lines = (!text.is_empty() || language.is_empty()).then(|| body.split('\n'));
         for (index, line) in lines.into_iter().flatten().enumerate() {

@@ -1,9 +1,9 @@
-//! The text of a block as it is drawn now, and the destinations of its references.
+//! The current text of a block, and the destinations of its references.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
-/// Destinations of reference links by normalised label. The first definition counts.
+/// Destinations of reference links by normalised label. The first definition applies.
 pub(super) type Definitions = std::collections::HashMap<String, String>;
 
 /// A label for comparison: case and the kind of white space do not matter.
@@ -21,9 +21,9 @@ pub(super) struct Shown<'a> {
     /// The unfinished line, or the rest of it.
     pub(super) partial: Option<&'a str>,
     pub(super) definitions: &'a Definitions,
-    /// The last row is drawn by the part below, in which the paragraph continues.
+    /// Whether the part below draws the last row, because the paragraph continues there.
     pub(super) is_carried: bool,
-    /// Tables and diagrams are text.
+    /// Whether tables and diagrams are text.
     pub(super) linear: bool,
     /// Counts the bytes that are parsed.
     pub(super) parsed: &'a Cell<usize>,

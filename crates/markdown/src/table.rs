@@ -8,10 +8,11 @@ use osier_term::face::{Emphasis, Token};
 use osier_term::row::{Row, Span};
 use osier_term::wrap::{Wrap, clusters};
 
-/// The narrowest that a column with longer text gets.
+/// Minimum width of a column with longer text.
 const MIN_COLUMN: usize = 6;
 
-/// The narrowest column for the longest cell: below it, a list of `header: value` lines is easier to read.
+/// Minimum width of the column with the longest cell: if it is narrower, a list of `header: value`
+/// lines is easier to read.
 const LONGEST_COLUMN: usize = 20;
 
 /// The lines of one cell.
@@ -25,7 +26,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Appends the table's rows, each behind `prefix`, as a box if `boxed` and if it fits.
+    /// Appends the table's rows, each after `prefix`, as a box if `boxed` and if it fits.
     pub(super) fn rows(&self, prefix: &[Span], width: usize, boxed: bool, out: &mut Vec<Row>) {
         let Some((header, body)) = self.rows.split_first() else {
             return;
@@ -49,13 +50,13 @@ impl Table {
     }
 }
 
-/// Columns that a row has behind its prefix.
+/// The columns of a row after its prefix.
 pub(super) fn room(prefix: &[Span], width: usize) -> usize {
     let decoration: usize = prefix.iter().map(|span| text::width(&span.text)).sum();
     width.saturating_sub(decoration)
 }
 
-/// The lines that a row takes when nothing in it wraps.
+/// The number of lines of a row in which nothing wraps.
 pub(super) fn lines(row: &[Cell]) -> usize {
     row.iter().map(Vec::len).max().unwrap_or(1).max(1)
 }
@@ -63,15 +64,15 @@ pub(super) fn lines(row: &[Cell]) -> usize {
 /// The widths that the cells of a table need, column by column.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Needs {
-    /// Nothing wraps.
+    /// The widths at which nothing wraps.
     natural: Vec<usize>,
-    /// Nothing below the header wraps.
+    /// The widths at which nothing below the header wraps.
     body: Vec<usize>,
-    /// The header was added, which is the first row.
+    /// Whether the first row, the header, was added.
     has_header: bool,
-    /// No word is broken.
+    /// The widths at which no word is broken.
     least: Vec<usize>,
-    /// A row has several lines.
+    /// Whether a row has several lines.
     tall: bool,
 }
 
@@ -101,7 +102,7 @@ impl Needs {
         }
     }
 
-    /// Whether nothing below the header wraps in columns so wide.
+    /// Whether nothing below the header wraps in columns of these widths.
     pub(super) fn fit(&self, columns: &[usize]) -> bool {
         let mut needs = self.body.iter().zip(columns);
         needs.all(|(natural, width)| natural <= width)
@@ -119,7 +120,7 @@ impl Needs {
         if total <= room {
             return Some(self.natural.clone());
         }
-        // Words are not broken while there is room.
+        // Words are broken only if there is no room.
         let mut least = self.least.clone();
         if least.iter().sum::<usize>() > room {
             for width in &mut least {
@@ -141,13 +142,13 @@ impl Needs {
     }
 }
 
-/// How the rows of a table are drawn: in a box whose columns are so wide, or as lines.
+/// How the rows of a table are drawn: in a box with columns of these widths, or as lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grid<'a> {
     pub(super) alignments: &'a [Alignment],
     pub(super) header: &'a [Cell],
     pub(super) columns: Option<&'a [usize]>,
-    /// A rule is between all rows of the body.
+    /// Whether rules separate all rows of the body.
     pub(super) ruled: bool,
     pub(super) prefix: &'a [Span],
     pub(super) width: usize,
@@ -234,7 +235,7 @@ impl Grid<'_> {
         }
     }
 
-    /// `header: value` lines.
+    /// Appends a row as `header: value` lines.
     fn listed(&self, row: &[Cell], out: &mut Vec<Row>) {
         for (column, cell) in row.iter().enumerate() {
             let header = self.header.get(column);
@@ -358,7 +359,7 @@ mod tests {
         ] {
             assert_eq!(needs(natural).columns(room), expected, "{natural:?} {room}");
         }
-        // The header of the first column is long, its numbers are not.
+        // The first column has a long header and short numbers.
         let mut headed = needs(&[30, 60]);
         headed.body[0] = 4;
         assert_eq!(headed.columns(57), Some(vec![5, 45]));

@@ -1,5 +1,6 @@
-//! A table that is a unit. The widths that its columns need are measured row by row, and rows are built only when they
-//! are drawn. So a table of any length costs its new rows and the rows on the screen.
+//! A table that is a unit. The widths that its columns need are measured row by row, and rows are
+//! built only when they are drawn. So a table of any length costs only its new rows and the rows on
+//! the screen.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,29 +13,29 @@ use super::shown::{Resolver, Shown};
 use super::table::{Cell, Grid, Needs, lines, room};
 use osier_term::row::{Row, Span};
 
-/// Bytes of an open table up to which a cell that changes the columns lays all rows out again. A longer one
-/// keeps its columns until it is complete.
+/// Maximum bytes of an open table in which a cell that changes the columns lays out all rows again.
+/// A longer table keeps its columns until it is complete.
 pub(super) const ADAPTS: usize = 32 * 1024;
-/// Rows that are parsed together.
+/// Number of rows that are parsed together.
 const BATCH: usize = 64;
-/// Rows around the drawn ones whose layout is cached.
+/// Number of rows around the drawn ones whose layout is cached.
 const CACHED: usize = 64;
 
 #[derive(Debug, Clone)]
 pub(super) struct TableBlock {
     context: Option<Context>,
     prefix: Vec<Span>,
-    /// Opens the containers of the table; then its header and the line below.
+    /// The opener of the table's containers, the header, and the line below it.
     head: String,
     /// Bytes of `head` that open containers.
     opener: usize,
     /// Byte ranges of the body's lines in the document.
     pub(super) lines: Vec<Range<u32>>,
-    /// All rows are known.
+    /// Whether all rows are known.
     pub(super) closed: bool,
     /// References without a definition.
     pub(super) unresolved: Vec<String>,
-    /// The width of everything below.
+    /// The width for which the fields below are valid.
     width: usize,
     alignments: Vec<Alignment>,
     header: Vec<Cell>,
@@ -45,7 +46,7 @@ pub(super) struct TableBlock {
     marks: Vec<Mark>,
     /// Rows of the header.
     top: usize,
-    /// Rows of the body that have a position.
+    /// Number of rows of the body that have a position.
     placed: usize,
     cached: BTreeMap<usize, Vec<Row>>,
 }
@@ -53,14 +54,15 @@ pub(super) struct TableBlock {
 /// A row of the body.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
-    /// Lines that it takes when nothing wraps.
+    /// Number of lines of the row if nothing wraps.
     lines: u16,
-    /// Where its screen rows end, counted from below the header.
+    /// The end of its screen rows, counted from below the header.
     end: u32,
 }
 
 impl TableBlock {
-    /// The table whose header and line below it are `head`, in what `opener` opens.
+    /// The table with the header and the line below it in `head`, inside the containers that
+    /// `opener` opens.
     pub(super) fn new(opener: &str, context: Option<&Context>, head: &str) -> Self {
         Self {
             context: context.cloned(),
@@ -110,7 +112,7 @@ impl TableBlock {
         usize::from(self.columns.is_some())
     }
 
-    /// Where the screen rows of the first `rows` of the body end.
+    /// The end of the screen rows of the first `rows` of the body.
     fn body_end(&self, rows: usize) -> usize {
         rows.checked_sub(1)
             .map_or(0, |last| self.marks[last].end as usize)
@@ -133,7 +135,7 @@ impl TableBlock {
         self.lay_again();
     }
 
-    /// The widths of the columns; `None` when there is no box.
+    /// The widths of the columns; `None` if the table is not drawn as a box.
     fn fitting(&self, shown: &Shown<'_>) -> Option<Vec<usize>> {
         if shown.linear {
             return None;
@@ -141,7 +143,7 @@ impl TableBlock {
         self.needs.columns(room(&self.prefix, self.width))
     }
 
-    /// Forgets the positions of all rows.
+    /// Drops the positions of all rows.
     fn lay_again(&mut self) {
         self.placed = 0;
         self.cached.clear();
@@ -238,7 +240,8 @@ impl TableBlock {
         out.truncate(start + range.len());
     }
 
-    /// Lays out the wanted rows of the body that are not cached, and drops those far away.
+    /// Lays out the wanted rows of the body that are not cached, and drops rows that are far from
+    /// them.
     fn cache(&mut self, wanted: Range<usize>, shown: &Shown<'_>) {
         let near = wanted.start.saturating_sub(CACHED)..wanted.end + CACHED;
         self.cached.retain(|index, _| near.contains(index));

@@ -10,7 +10,7 @@ use super::table_block::TableBlock;
 use osier_term::highlight::LineTokens;
 use osier_term::row::Row;
 
-/// Columns that text takes at most: longer lines are hard to read. Code and tables have no limit.
+/// Maximum columns of text: longer lines are hard to read. Code and tables have no limit.
 const MEASURE: usize = 110;
 
 /// The columns of text in a document of this width.
@@ -23,7 +23,7 @@ pub(super) fn prose(width: usize) -> usize {
 pub(super) enum Kind {
     Text,
     Heading,
-    /// An item of a top-level list; `number` counts through an ordered one.
+    /// An item of a top-level list; `number` is its number in an ordered list.
     Item {
         number: Option<u64>,
         first: bool,
@@ -37,22 +37,22 @@ pub(super) struct Unit {
     pub(super) kind: Kind,
     /// Byte range in the document.
     pub(super) source: Range<usize>,
-    /// A blank line is above it.
+    /// Whether a blank line is above the block.
     pub(super) after_blank: bool,
-    /// The unit is a later part of a block.
+    /// Set if the unit is a later part of a block.
     pub(super) part: Option<Box<Part>>,
     pub(super) body: Body,
 }
 
-/// How a part of a block that is not the first is parsed and drawn.
+/// How a later part of a block is parsed and drawn.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     /// Source text that opens the containers of the part; not drawn.
     pub(super) opener: Box<str>,
-    /// The containers of the part, drawn in front of its rows.
+    /// The containers of the part, drawn before its rows.
     pub(super) context: Context,
     pub(super) after_blank: bool,
-    /// The part begins in the middle of a paragraph.
+    /// Set if the part begins in the middle of a paragraph.
     pub(super) carry: Option<Carry>,
 }
 
@@ -66,7 +66,7 @@ pub(super) enum Body {
 /// A block that is parsed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Text {
-    /// Width that `height` is for; 0 when it must be laid out.
+    /// The width that `height` is for; 0 if the text must be laid out.
     width: usize,
     height: usize,
     pub(super) rows: Option<Vec<Row>>,
@@ -75,7 +75,7 @@ pub(super) struct Text {
     /// Code blocks inside that are not highlighted yet, and the tokens of those that are.
     pub(super) nested: Vec<Nested>,
     pub(super) tokens: Vec<Vec<LineTokens>>,
-    /// The nested blocks were sent to the highlighter.
+    /// Whether the nested blocks were sent to the highlighter.
     pub(super) sent: bool,
 }
 
@@ -98,7 +98,8 @@ impl Unit {
         }
     }
 
-    /// Whether a blank row separates this block from the one above it. A part that is text has its own.
+    /// Whether a blank row separates this block from the one above it. A later part that is text
+    /// draws this row itself.
     pub(super) fn has_gap_after(&self, previous: Kind) -> bool {
         if let Some(part) = &self.part {
             return !matches!(self.body, Body::Text(_)) && part.context.follows();
@@ -144,7 +145,7 @@ impl Unit {
         }
     }
 
-    /// Forgets the layout of text: the source grew.
+    /// Drops the layout of text, because the source grew.
     pub(super) fn invalidate(&mut self) {
         if let Body::Text(text) = &mut self.body {
             text.width = 0;
@@ -152,7 +153,7 @@ impl Unit {
         }
     }
 
-    /// Forgets the layout: a reference got its definition.
+    /// Drops the layout, because a reference got its definition.
     pub(super) fn resolve_again(&mut self) {
         self.invalidate();
         if let Body::Table(table) = &mut self.body {
@@ -160,7 +161,7 @@ impl Unit {
         }
     }
 
-    /// Forgets every layout, that of code too.
+    /// Drops every layout, also that of code.
     pub(super) fn forget_layout(&mut self) {
         self.resolve_again();
         if let Body::Code(code) = &mut self.body {
@@ -230,7 +231,7 @@ impl Unit {
         rows.iter().for_each(show);
     }
 
-    /// Lays text out.
+    /// Lays out the text.
     fn lay_out(&mut self, width: usize, shown: &Shown<'_>) {
         let Body::Text(text) = &self.body else {
             return;

@@ -1,11 +1,12 @@
-//! Whether text between the delimiters of formulas is one. Shell text, prices and prose are not, and in doubt text is none.
+//! Decides whether text between dollars is a formula. Shell text, prices and prose are not; if it
+//! is unclear, the text is not a formula.
 
 /// Characters that commands have and formulas do not.
 const SHELL: &[&str] = &[
     "`", "\"", "$", "#", "@", "?", "&&", "->", "::", "://", "~/", "./", "../", ">>", "<<", "--",
     "++", "==", "!=", "+=", "-=",
 ];
-/// Stands for an operand: a command, a script or a text.
+/// The character that replaces an operand: a command, a script or a text.
 const OPERAND: char = 'λ';
 /// Operators between operands, after commands were replaced.
 const OPERATORS: &str = "=<>+-*/^_|·×÷±≤≥≠≈∈→";
@@ -48,7 +49,8 @@ struct Skeleton {
 }
 
 impl Skeleton {
-    /// `None` if the text has what only a shell or a pattern has.
+    /// Reads a formula; `None` if the text has characters that only shell commands or patterns
+    /// have.
     fn of(latex: &str) -> Option<Self> {
         if SHELL.iter().any(|sign| latex.contains(sign)) {
             return None;
@@ -79,7 +81,7 @@ impl Skeleton {
         Some(skeleton)
     }
 
-    /// Reads what follows a backslash.
+    /// Reads the command after a backslash.
     fn command<'r>(&mut self, rest: &'r str) -> Option<&'r str> {
         let letters = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
         let name = &rest[..letters];
@@ -107,7 +109,7 @@ impl Skeleton {
     }
 }
 
-/// Bytes of the group in braces that begins the text.
+/// The length of the group in braces at the start of the text.
 fn group(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, byte) in text.bytes().enumerate() {
@@ -123,7 +125,8 @@ fn group(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether as many brackets are closed as opened; an interval such as `[0, 1)` has one of each kind.
+/// Whether as many brackets are opened as closed. Their kinds may differ, as in the interval `[0,
+/// 1)`.
 fn is_balanced(text: &str) -> bool {
     let count = |chars: &[char]| text.chars().filter(|char| chars.contains(char)).count();
     count(&['(', '[']) == count(&[')', ']']) && count(&['{']) == count(&['}'])

@@ -5,9 +5,9 @@
 //! assert_eq!(lines, ["½α² ≤ x"]);
 //! ```
 //!
-//! [`lines`] converts one formula. It returns `None` for a formula with an unsupported command, so that the result
-//! is never partial. [`is_formula`] tells a formula from other text that has dollars around it. The crate does not know
-//! Markdown or the screen.
+//! [`lines`] converts one formula. It returns `None` for a formula with an unsupported command, so
+//! that the result is never partial. [`is_formula`] distinguishes a formula from other text between
+//! dollars. The crate does not know Markdown or the screen.
 
 mod formula;
 mod symbols;
@@ -52,15 +52,15 @@ pub fn lines(latex: &str) -> Option<Vec<String>> {
     (!lines.is_empty()).then_some(lines)
 }
 
-/// Where reading stops.
+/// The position at which reading stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     End,
     Brace,
     Bracket,
-    /// Behind `\end{…}`.
+    /// After `\end{…}`.
     Environment,
-    /// In front of `\right`.
+    /// Before `\right`.
     Right,
 }
 
@@ -237,7 +237,7 @@ impl Reader<'_> {
         })
     }
 
-    /// `\left( … \right)`.
+    /// Reads `\left( … \right)`.
     fn fenced(&mut self) -> Option<String> {
         let open = self.fence()?;
         let inner = flat(&self.rows(Stop::Right)?);
@@ -345,12 +345,13 @@ pub fn raised(text: &str) -> String {
     scripted(text, SUPERSCRIPT, '^')
 }
 
-/// The text as a subscript, likewise.
+/// The text as a subscript: its Unicode characters, or `_(…)` when Unicode lacks one.
 pub fn lowered(text: &str) -> String {
     scripted(text, SUBSCRIPT, '_')
 }
 
-/// A subscript or superscript: its Unicode characters, or `^(…)` when Unicode lacks one.
+/// A subscript or superscript: its Unicode characters, or `mark` and the text when Unicode lacks
+/// one.
 fn scripted(text: &str, table: &[(char, char)], mark: char) -> String {
     let text = text.trim();
     let symbol = |char: char| {

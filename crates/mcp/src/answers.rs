@@ -1,5 +1,5 @@
-//! Limits the requests of a server: a server that sends requests and does not read the answers is stopped, before the
-//! answers that wait for it fill the memory.
+//! Limits the requests of a server: a server that sends requests and does not read the answers is
+//! stopped before the waiting answers fill the memory.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::log::ServerLog;
 
-/// Answers that the server has not read, after which it is stopped.
+/// Maximum number of answers that the server has not read; with more, it is stopped.
 const UNREAD_LIMIT: usize = 1000;
 /// Maximum bytes of the id of a request: its answer repeats it.
 const ID_LIMIT: usize = 256;
@@ -22,9 +22,9 @@ pub(super) struct Answering<T> {
     log: Arc<ServerLog>,
     /// One clone per answer that is not written yet.
     unread: Arc<()>,
-    /// The last message was a request. Its answer comes before the next message.
+    /// Whether the last message was a request, which must be answered before the next message.
     is_request: bool,
-    /// Drops the answers that wait.
+    /// Cancelled to drop the waiting answers.
     stopped: CancellationToken,
 }
 
@@ -80,7 +80,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Answering<T> {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        // This future can be dropped here, and the next one waits again.
+        // The future can be dropped here. The next call then waits again.
         if self.is_request {
             tokio::task::yield_now().await;
             self.is_request = false;
@@ -136,7 +136,7 @@ mod tests {
         let mut server = server(&pings(""), &log);
         let mut unread = Vec::new();
         while let Some(message) = server.receive().await {
-            // An answer that is not written, as when the pipe is full.
+            // An answer that is not written, as with a full pipe.
             unread.push(server.send(answer(message)));
         }
         assert_eq!(unread.len(), 1000);

@@ -1,5 +1,5 @@
-//! The bodies of HTTP responses. Whether they are events or JSON is decided by their content: servers and proxies name
-//! another type, or none.
+//! The bodies of HTTP responses. The content decides whether a body is events or JSON: servers and
+//! proxies send a wrong type, or none.
 
 use std::io::{self, Cursor};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use sse_stream::{Sse, SseStream};
 
 /// Maximum bytes of a message.
 const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
-/// How the fields of an event begin.
+/// The starts of the fields of an event.
 const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b":"];
 /// A byte order mark.
 const MARK: &[u8] = b"\xef\xbb\xbf";
@@ -32,7 +32,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The form of a body that starts with `start`; none if more is needed.
+    /// The form of a body that starts with `start`; `None` if more bytes are needed.
     fn of(start: &[u8]) -> Option<Self> {
         if start.len() < MARK.len() && MARK.starts_with(start) {
             return None;
@@ -88,7 +88,7 @@ impl Body {
         }
     }
 
-    /// All bytes.
+    /// All bytes of the body.
     pub(super) async fn bytes(mut self) -> io::Result<Vec<u8>> {
         while let Some(chunk) = self.rest.try_next().await? {
             if chunk.get_ref().len() > MESSAGE_LIMIT.saturating_sub(self.start.len()) {
@@ -100,7 +100,7 @@ impl Body {
         Ok(start.map(<[u8]>::to_vec).unwrap_or(self.start))
     }
 
-    /// The events; JSON is one event.
+    /// The events of the body; a body of JSON is one event.
     pub(super) fn events(self) -> Events {
         if self.form == Form::Json {
             let json = async move {
@@ -121,7 +121,7 @@ impl Body {
     }
 }
 
-/// The events of a response that says that it has some. They are not waited for.
+/// The events of a response whose type is a stream of events. Does not wait for its start.
 pub(super) fn events(response: Response) -> Events {
     let events = async move {
         match Body::begin(response).await {
@@ -132,7 +132,7 @@ pub(super) fn events(response: Response) -> Events {
     stream::once(events).flatten().boxed()
 }
 
-/// The events of a body, with limited bytes between the end of one and the end of the next.
+/// The events of a body. The bytes from the end of one event to the end of the next are limited.
 fn events_of(chunks: Chunks) -> Events {
     let unread = Arc::new(AtomicUsize::new(0));
     let complete = Arc::clone(&unread);

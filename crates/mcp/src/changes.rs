@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 /// Time for the announcement of a change that follows the result of a call.
 const ANNOUNCE_TIME: Duration = Duration::from_millis(25);
-/// Time for the new list.
+/// Time for the agent to receive the new list.
 const LIST_TIME: Duration = Duration::from_secs(5);
 
 /// The changes of one server. Cheap to clone.
@@ -40,7 +40,7 @@ impl ToolChanges {
         self.0.announced.send_modify(|count| *count += 1);
     }
 
-    /// The agent has the tools as they were after `count` changes.
+    /// Records that the agent has the tools as they were after `count` changes.
     pub(super) fn listed(&self, count: u64) {
         self.0
             .listed
@@ -81,7 +81,7 @@ mod tests {
         changes.listed(1);
         waiting.await;
         assert_eq!(start.elapsed(), Duration::ZERO);
-        // A list that never comes.
+        // The announced list never arrives.
         changes.announce();
         changes.settled(1, true).await;
         assert_eq!(start.elapsed(), LIST_TIME);

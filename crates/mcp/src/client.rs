@@ -29,7 +29,7 @@ use super::sampling::Sampling;
 use osier_base::percent;
 use osier_protocol::questions::Questions;
 
-/// A list of the server that changed.
+/// A list that the server has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Changed {
     Tools,
@@ -145,7 +145,7 @@ impl Client {
     }
 }
 
-/// `file:///path`, percent-encoded.
+/// The path as `file:///path`, percent-encoded.
 fn file_uri(path: &std::path::Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     format!("file://{}", percent::path(path.as_os_str().as_bytes()))

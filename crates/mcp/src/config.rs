@@ -40,7 +40,7 @@ const KEYS: &[&str] = &[
     "oauth",
     "sampling",
     "description",
-    // Of a server with the type `sdk`.
+    // The key `name` is for servers of the type `sdk`.
     "name",
 ];
 
@@ -50,7 +50,7 @@ const MAX_SECONDS: f64 = 86_400.0;
 /// The servers of all files.
 #[derive(Debug, Default)]
 pub struct Servers {
-    /// By name.
+    /// The servers by name.
     pub servers: BTreeMap<String, ServerConfig>,
     pub problems: Vec<Problem>,
 }
@@ -117,14 +117,14 @@ pub fn parse(path: &Path, text: &str, environment: &BTreeMap<String, String>) ->
         if let Some(server) = reader.server(entry) {
             all.servers.insert(name.clone(), server);
         }
-        // Also if the entry is not used.
+        // The keys are withheld even if the entry is not used.
         process::withhold_variables(reader.keys);
         secrets::add_known_fields(entry);
     }
     all
 }
 
-/// `npx -y server`, or the URL, as in the entry.
+/// The command, such as `npx -y server`, or the URL, as in the entry.
 fn shown(entry: &Map<String, Value>) -> String {
     let words = ["url", "command", "args"]
         .into_iter()
@@ -198,7 +198,8 @@ impl Reader<'_> {
         })
     }
 
-    /// `None` after an error: the server is not used, because it may have been disabled.
+    /// Reads a flag; `None` after an error: the server is not used, because it may have been
+    /// disabled.
     fn flag(&mut self, entry: &Map<String, Value>, key: &str, default: bool) -> Option<bool> {
         match entry.get(key) {
             None => Some(default),
@@ -280,7 +281,7 @@ impl Reader<'_> {
         })
     }
 
-    /// An invalid rule is that of a question.
+    /// Reads the rule for sampling. With an invalid rule, osier asks the user.
     fn sampling(&mut self, entry: &Map<String, Value>) -> SamplingRule {
         match entry.get("sampling").map(|rule| (rule, rule.as_str())) {
             None | Some((_, Some("ask"))) => SamplingRule::Ask,
@@ -295,7 +296,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `None` after an error: the server is not used, because some of its tools may have been excluded.
+    /// Reads the filter of tools; `None` after an error: the server is not used, because some of
+    /// its tools may have been excluded.
     fn filter(&mut self, entry: &Map<String, Value>) -> Option<ToolFilter> {
         const LISTS: [&str; 3] = ["tools", "enabledTools", "disabledTools"];
         let mut unknown = entry.keys().filter(|key| !KEYS.contains(&key.as_str()));
@@ -318,7 +320,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Seconds. A large number is milliseconds, as other programs write it.
+    /// Reads a time in seconds. A large number is milliseconds, as other programs write it.
     fn seconds(&mut self, entry: &Map<String, Value>, key: &str, default: Duration) -> Duration {
         match entry.get(key) {
             None => default,
@@ -350,7 +352,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `None` after a reported error; `Some(None)` when there is no list.
+    /// Reads a list of texts; `None` after a reported error, `Some(None)` without a list.
     #[expect(clippy::option_option, reason = "an error and an absence differ")]
     fn texts(&mut self, entry: &Map<String, Value>, key: &str) -> Option<Option<Vec<String>>> {
         let Some(value) = entry.get(key) else {

@@ -30,7 +30,8 @@ use super::stdio::StdioTransport;
 use osier_base::private;
 use osier_base::process::Invocation;
 
-/// How often a stream of events that ended is opened again, and the time before the first attempt.
+/// How often a stream of events that has ended is opened again, and the pause before the first
+/// attempt.
 const RECONNECTS: usize = 4;
 const RECONNECT_TIME: Duration = Duration::from_millis(250);
 
@@ -61,12 +62,12 @@ impl ConnectError {
     }
 }
 
-/// The generation of the protocol that a server is asked for.
+/// The generation of the protocol that osier uses with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Generation {
-    /// The server is asked for it.
+    /// The generation is unknown: a probe asks the server.
     Unknown,
-    /// With a handshake.
+    /// A version before 2026, which begins with a handshake.
     Before2026,
     From2026,
 }
@@ -154,7 +155,7 @@ impl Starter<'_> {
         }
     }
 
-    /// One attempt, and the findings of the probe.
+    /// Makes one attempt. Also returns the findings of the probe.
     async fn start(&self, approach: Approach) -> (Result<Service, ConnectError>, ProbeReport) {
         let report = ProbeReport::default();
         let started = self.start_with(approach, &report).await;
@@ -246,9 +247,9 @@ impl Approach {
             Launch::Command { .. } | Launch::Program(_) => HttpProtocol::default(),
         };
         let generation = match protocol {
-            // The SDKs do not know the probe.
+            // The SDKs, in which these servers run, do not know the probe.
             _ if matches!(config.launch, Launch::Program(_)) => Generation::Before2026,
-            // A server with SSE is older than 2026.
+            // A server that uses SSE is older than 2026.
             HttpProtocol::Sse => Generation::Before2026,
             HttpProtocol::Streamable => Generation::Unknown,
         };
@@ -281,7 +282,7 @@ impl Approach {
     }
 }
 
-/// Begins the service. Its future is large.
+/// Begins the service. This is a separate function because its future is large.
 async fn serve(
     client: &Client,
     transport: impl Transport<RoleClient> + 'static,
@@ -297,7 +298,7 @@ fn streamable(
 ) -> StreamableHttpClientTransport<AuthClient<HttpClient>> {
     let mut http = StreamableHttpClientTransportConfig::with_uri(url);
     http.custom_headers = headers;
-    // A stream that ended before its answer fails the call soon.
+    // A call whose stream ended before the answer must fail soon.
     let mut retries = ExponentialBackoff::default();
     retries.base_duration = RECONNECT_TIME;
     retries.max_times = Some(RECONNECTS);

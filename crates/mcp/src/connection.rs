@@ -67,7 +67,7 @@ impl From<ServiceError> for CallError {
 #[derive(Debug, Clone)]
 pub(super) struct Wait {
     pub cancel: CancellationToken,
-    /// Time without progress after which it fails.
+    /// Time without progress after which the request fails.
     pub timeout: Duration,
     pub updates: UpdateSink,
 }
@@ -91,7 +91,7 @@ impl Connection {
         &self.peer
     }
 
-    /// The server has ended, which its task may not know yet.
+    /// Whether the server has ended; its task may not have noticed yet.
     pub(super) fn is_closed(&self) -> bool {
         self.peer.is_transport_closed()
     }
@@ -222,7 +222,7 @@ impl Connection {
         }
     }
 
-    /// The answers to the questions of a 2026 server, if that is what it sent.
+    /// The answers to questions of a 2026 server, if its result contains questions.
     pub(super) async fn answers(
         &self,
         result: ServerResult,
@@ -313,7 +313,7 @@ pub(super) fn too_many_rounds() -> CallError {
     ))
 }
 
-/// `3/10 copying`.
+/// A progress as text: `3/10 copying`.
 fn describe(progress: &Progress) -> String {
     let done = match progress.total {
         Some(total) if total > 0.0 => format!("{}/{total}", progress.done),

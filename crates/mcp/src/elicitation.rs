@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use osier_base::{text, visible};
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
 
-/// Columns of a message at most; what is cut is counted.
+/// Maximum columns of a message; the columns that are cut are counted.
 const MESSAGE_LIMIT: usize = 2000;
 
 /// Maximum fields of a form.
@@ -27,13 +27,14 @@ pub struct ElicitationAnswer {
     pub content: Option<Value>,
 }
 
-/// Answers questions of servers instead of the user, and sees the answers of the user. Questions are in the form of MCP.
+/// Answers questions of servers instead of the user, and reviews the answers of the user. Questions
+/// are in the form of MCP.
 #[async_trait]
 pub trait ElicitationRules: fmt::Debug + Send + Sync {
     /// The answer to a question; `None` to ask the user.
     async fn answer(&self, server: &str, question: &Value) -> Option<ElicitationAnswer>;
 
-    /// The answer to send, for that of the user.
+    /// The answer to send in place of the user's answer.
     async fn review(
         &self,
         server: &str,

@@ -16,7 +16,7 @@ use osier_agent::{Severity, Tool};
 use osier_base::text;
 use osier_protocol::{ServerInfo, ServerState};
 
-/// Entries that a notice names.
+/// Maximum number of entries that a notice names.
 const SHOWN: usize = 5;
 
 /// A notice for the user.
@@ -39,7 +39,7 @@ pub(super) struct Entry {
     _task: AbortOnDropHandle<()>,
     tools: Vec<Arc<ServerTool>>,
     pub tool_changes: ToolChanges,
-    /// The server was ready before, so its end is reported.
+    /// Whether the server was ready before, so that its end is reported.
     was_ready: bool,
     /// Entries of the last lists that could not be read.
     unreadable: Vec<String>,
@@ -178,7 +178,7 @@ impl Entry {
         notices
     }
 
-    /// Reports entries that cannot be read, once for the same ones.
+    /// Reports entries that cannot be read, unless they were reported before.
     fn report_unreadable(&mut self, names: Vec<String>) -> Notice {
         if names.is_empty() || names == self.unreadable {
             return None;
@@ -189,14 +189,14 @@ impl Entry {
         };
         let shown = names[..names.len().min(SHOWN)].join(", ");
         let text = format!(
-            "the MCP server `{}` sent what osier cannot read, and leaves out: {shown}{more}",
+            "the MCP server `{}` sent parts that osier cannot read and omits: {shown}{more}",
             self.info.name
         );
         self.unreadable = names;
         Some((Severity::Warning, text::single_line(&text)))
     }
 
-    /// Reports entries that do not fit.
+    /// Reports entries beyond the limits.
     fn surplus<T>(&self, list: &Listed<T>, what: &str) -> Notice {
         if list.left_out == 0 {
             return None;

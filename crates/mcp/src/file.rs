@@ -17,12 +17,12 @@ pub struct NewServer {
     pub command: Vec<String>,
     pub env: BTreeMap<String, String>,
     pub url: Option<String>,
-    /// The URL is that of an event stream (the HTTP protocol of 2024).
+    /// Whether the URL is an event stream (the HTTP protocol of 2024).
     pub is_sse: bool,
     pub headers: BTreeMap<String, String>,
 }
 
-/// Why the file was not changed.
+/// The reason why the file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("`{}` {source}", path.display())]

@@ -29,13 +29,13 @@ use super::probe::{ProbeReport, probe_answer, probe_id, unknown_method};
 use super::size::{self, Refusal};
 use osier_base::text;
 
-/// The end of the error of a request that was accepted without an answer.
+/// The suffix of the error for a request that the server accepted but did not answer.
 pub(super) const NO_ANSWER: &str = ": the server did not answer the request";
 /// Maximum bytes of the body of an error.
 const ERROR_LIMIT: usize = 64 * 1024;
-/// Bytes of an invalid body that an error repeats.
+/// Maximum bytes of an invalid body that an error quotes.
 const EXCERPT: usize = 256;
-/// Milliseconds after which a connection that ended is made again, at least.
+/// Minimum milliseconds after which an ended connection is made again.
 const MIN_RETRY: u64 = 250;
 /// Time for the challenge of a server.
 pub(super) const CHALLENGE_TIME: Duration = Duration::from_secs(10);
@@ -51,12 +51,13 @@ pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
 pub(super) struct HttpClient {
     pub http: reqwest::Client,
     pub probe: ProbeReport,
-    /// The time of the probe; not set if the server is known to be one of 2026.
+    /// The time of the probe; not set if the server is known to be a 2026 server.
     pub probe_time: Option<Duration>,
 }
 
 impl HttpClient {
-    /// Sends the probe `id`. A server that does not answer it in time, or answers something else, is an older one.
+    /// Sends the probe `id`. A server that does not answer the probe in time, or answers something
+    /// else, is older than 2026.
     async fn probe(
         &self,
         id: RequestId,
@@ -202,8 +203,8 @@ impl StreamableHttpClient for HttpClient {
     }
 }
 
-/// The events of a response, without those that are too large to be parsed: the caller gets an error. A server cannot
-/// order to connect again at once.
+/// The events of a response. An event that is too large to be parsed becomes an error for the
+/// caller, and a server cannot request to reconnect at once.
 pub(super) fn checked(events: Events) -> Events {
     let check = |event: Result<Sse, SseError>| {
         let mut event = event?;
@@ -229,8 +230,8 @@ pub(super) fn checked(events: Events) -> Events {
     events.map(check).boxed()
 }
 
-/// The events of the answer to the request `id`. A stream that ends before the answer, and that cannot be resumed, ends with an
-/// error in its place: nothing else comes.
+/// The events of the answer to the request `id`. A stream that ends before the answer, and that
+/// cannot be resumed, ends with an error in place of the answer, because no other stream has it.
 fn answering(events: Events, id: RequestId) -> Events {
     let state = (events, Some(id), false);
     stream::unfold(
@@ -358,7 +359,7 @@ async fn failure(
     };
     let text = String::from_utf8_lossy(&body);
     if has_session && status == StatusCode::BAD_REQUEST && text.to_lowercase().contains("session") {
-        // A server that was started again does not know the session.
+        // A server that was restarted does not know the session.
         return Err(StreamableHttpError::SessionExpired);
     }
     let parsed = match messages::parse(&text) {
@@ -372,7 +373,7 @@ async fn failure(
         && !has_session
         && !is_refusal
     {
-        // The server knows only the versions before 2026.
+        // The server supports only versions before 2026.
         let error = match parsed {
             Some(parsed) => parsed.error,
             None => ErrorData::invalid_request(description, None),
@@ -446,7 +447,7 @@ mod tests {
 
     use super::*;
 
-    /// The answer to a request, of a server that sends `response` and closes the connection.
+    /// The answer to a request, from a server that sends `response` and closes the connection.
     async fn answered(response: &str, session: Option<&str>) -> Result<String, String> {
         osier_llm::http::choose_cryptography();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -494,7 +495,7 @@ mod tests {
             "content-type: application/json\r\n",
         ] {
             for body in [ANSWER, &event, &list] {
-                // A list under the type of events has no event of its own.
+                // A list of messages that is sent with the type of events is not an event.
                 if body == list && kind.contains("event-stream") {
                     continue;
                 }

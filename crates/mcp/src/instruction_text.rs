@@ -4,7 +4,7 @@ use osier_base::{text, visible};
 
 /// Maximum bytes of the instructions of one server.
 const LIMIT: usize = 4096;
-/// The element around them.
+/// The element around the instructions.
 pub(super) const TAG: &str = "mcp_instructions";
 
 /// The instructions as they are sent: without hidden characters, and not too long. Empty if there are none.

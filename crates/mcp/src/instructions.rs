@@ -1,6 +1,6 @@
-//! Instructions: what servers say about the use of their tools. They enter the conversation as a message, before the
-//! first request that offers the tools, so that the cached beginning of the conversation does not change. The text is
-//! untrusted.
+//! Instructions of servers for the use of their tools. They enter the conversation as a message,
+//! before the first request that offers the tools, so that the cached beginning of the conversation
+//! does not change. The text is untrusted.
 
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde_json::json;
 use super::instruction_text::TAG;
 use super::manager::{Mcp, Shared};
 
-/// Maximum bytes of those of all servers in a session.
+/// Maximum bytes of the instructions of all servers in a session.
 const TOTAL_LIMIT: usize = 32 * 1024;
 /// The kind of the message.
 const KIND: &str = "mcp_instructions";

@@ -1,5 +1,5 @@
-//! The latest lists of a server: tools, resources and prompts. Only what is offered stays in memory: each page is
-//! dropped before the next one is requested.
+//! The latest lists of a server: tools, resources and prompts. Only the offered entries stay in
+//! memory: each page is dropped before the next one is requested.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,18 +22,18 @@ const TOOL_LIMIT: usize = 1000;
 const TOOL_SIZE_LIMIT: usize = 64 * 1024 * 1024;
 /// Maximum number of resources and prompts.
 const ENTRY_LIMIT: usize = 5000;
-/// How long the templates of resources may take.
+/// Time for the list of resource templates.
 const TEMPLATES_WAIT: Duration = Duration::from_secs(2);
 /// Maximum bytes of all resources and of all prompts.
 const ENTRY_SIZE_LIMIT: usize = 4 * 1024 * 1024;
 
-/// The parts that were listed.
+/// The lists that were requested.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     pub tools: Option<Listed<Arc<ServerTool>>>,
     pub resources: Option<Listed<ResourceInfo>>,
     pub prompts: Option<Listed<PromptInfo>>,
-    /// The number of announced changes that `tools` has.
+    /// The number of announced changes that `tools` includes.
     pub tool_changes: u64,
     /// The server's instructions for the use of its tools; empty if it has none.
     pub instructions: Option<String>,
@@ -42,7 +42,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Entries that could not be read.
+    /// The entries that could not be read.
     pub(super) fn unreadable(&self) -> Vec<String> {
         let lists = [
             self.tools.as_ref().map(|list| &list.unreadable),
@@ -53,15 +53,15 @@ impl Lists {
     }
 }
 
-/// The entries of one list that fit, in order.
+/// The entries of one list that are within the limits, in order.
 #[derive(Debug)]
 pub(super) struct Listed<T> {
     pub entries: Vec<T>,
     /// The number of entries that were read.
     pub total: usize,
-    /// Entries that do not fit.
+    /// The number of entries beyond the limits.
     pub left_out: usize,
-    /// There are entries that were not read.
+    /// Whether some entries were not read.
     pub is_partial: bool,
     /// The names of entries and fields that cannot be read.
     pub unreadable: Vec<String>,
@@ -111,7 +111,7 @@ impl<T> Listed<T> {
         }
     }
 
-    /// Ends a page, and returns the cursor of the next one if it is useful.
+    /// Ends a page, and returns the request for the next one if there is one to read.
     pub(super) fn next(&mut self, cursor: Option<String>) -> Option<PaginatedRequestParams> {
         let cursor = cursor.filter(|cursor| !cursor.is_empty())?;
         if self.left_out > 0 {
@@ -261,8 +261,11 @@ fn short(description: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    /// The lengths of the URIs that are taken, and the numbers of the others.
-    fn taken(list: &mut Listed<ResourceInfo>, uris: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    /// Adds resources whose URIs have these lengths. Returns the lengths of all accepted ones.
+    fn accepted(
+        list: &mut Listed<ResourceInfo>,
+        uris: impl IntoIterator<Item = usize>,
+    ) -> Vec<usize> {
         for length in uris {
             list.add(|| resource_info(Resource::new("u".repeat(length), "")));
         }
@@ -272,9 +275,9 @@ mod tests {
     #[test]
     fn only_entries_that_fit_are_kept() {
         let mut list = Listed::new(3, 100);
-        assert_eq!(taken(&mut list, [60, 101]), [60]);
+        assert_eq!(accepted(&mut list, [60, 101]), [60]);
         assert_eq!((list.total, list.left_out, list.size_left), (2, 1, 40));
-        assert_eq!(taken(&mut list, [41, 40, 0, 0, 0]), [60, 40, 0]);
+        assert_eq!(accepted(&mut list, [41, 40, 0, 0, 0]), [60, 40, 0]);
         assert_eq!((list.total, list.left_out, list.size_left), (7, 4, 0));
         assert_eq!(list.count("resource"), "7 resources");
         assert_eq!(list.next(Some("2".into())), None);
@@ -284,10 +287,10 @@ mod tests {
     #[test]
     fn pages_are_requested_until_something_does_not_fit() {
         let mut list = Listed::new(ENTRY_LIMIT, ENTRY_SIZE_LIMIT);
-        taken(&mut list, vec![1; 4999]);
+        accepted(&mut list, vec![1; 4999]);
         let next = list.next(Some("2".into())).unwrap();
         assert_eq!(next.cursor.as_deref(), Some("2"));
-        taken(&mut list, [1; 2]);
+        accepted(&mut list, [1; 2]);
         assert_eq!((list.entries.len(), list.left_out), (5000, 1));
         assert_eq!(list.next(Some("3".into())), None);
         assert_eq!(Listed::<ResourceInfo>::new(1, 1).next(None), None);

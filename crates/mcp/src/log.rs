@@ -14,13 +14,13 @@ use osier_base::{private, regular_file, text};
 const LIMIT: u64 = 5 * 1024 * 1024;
 /// Maximum bytes of one line.
 const LINE_LIMIT: usize = 16 * 1024;
-/// Lines that are logged in one second at most; the others are counted.
+/// Maximum number of lines that are logged in one second; the others are counted.
 const LINES_A_SECOND: u64 = 500;
 
 /// Maximum characters of the name of a server in the name of its file.
 const MAX_NAME: usize = 40;
 
-/// The times of lines.
+/// The format of the times of lines.
 const TIME: &str = "%Y-%m-%dT%H:%M:%SZ";
 /// The kind of the lines that a server wrote to standard error.
 pub(super) const STDERR: &str = "stderr";
@@ -65,7 +65,7 @@ impl ServerLog {
             .take(MAX_NAME)
             .map(|char| if allowed(char) { char } else { '_' })
             .collect();
-        // Different servers have different files, also where letter case makes no difference.
+        // Different servers have different files, even if the file system ignores letter case.
         if name != server || name != name.to_lowercase() {
             let _ = write!(name, "_{:08x}", crc32fast::hash(server.as_bytes()));
         }
@@ -76,7 +76,7 @@ impl ServerLog {
         }
     }
 
-    /// `text` without values that no message shows.
+    /// `text` without the values that messages must not show.
     pub(super) fn hide(&self, text: &str) -> String {
         self.hidden.hide(text)
     }

@@ -36,9 +36,9 @@ const CALLBACK: &str = "/callback";
 /// The challenge of a server that denied a request.
 #[derive(Debug, Clone, Default)]
 struct Challenge {
-    /// The newest `WWW-Authenticate` header of the server.
+    /// The latest `WWW-Authenticate` header of the server.
     header: String,
-    /// The scopes that it has requested so far.
+    /// The scopes that the server has requested so far.
     scopes: Vec<String>,
 }
 
@@ -80,8 +80,8 @@ impl Logins {
         }
     }
 
-    /// A client for the server. It uses the stored tokens of the server, if there are any, unless the configuration
-    /// `has_authorization` of its own.
+    /// A client for the server. It uses the stored tokens of the server, if there are any, unless
+    /// the configuration has an authorization (`has_authorization`).
     pub(super) async fn client(
         &self,
         url: &str,
@@ -300,7 +300,8 @@ fn judge_pasted(
     }
 }
 
-/// The challenge of the server at `url`, which gets a request without a sign-in. None if it requires none.
+/// The challenge with which the server at `url` answers a request without a sign-in. `None` if it
+/// requires no sign-in.
 async fn read_challenge(
     url: &str,
     headers: &BTreeMap<String, String>,
@@ -354,7 +355,7 @@ fn judge(address: &str, state: Option<&str>) -> (Page, Option<Result<String, Str
     }
 }
 
-/// The value of a query parameter; of several, the last, as when the code is redeemed.
+/// The value of a query parameter; the last one of several, as when the code is redeemed.
 fn parameter(address: &str, name: &str) -> Option<String> {
     let url = reqwest::Url::parse(address).ok()?;
     let pairs = url.query_pairs();

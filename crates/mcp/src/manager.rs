@@ -35,7 +35,7 @@ use osier_tools::Workspace;
 
 /// Time for all servers together to end.
 const END_TIME: Duration = Duration::from_secs(4);
-/// How long a call waits for a server that restarts, where no user watches.
+/// How long a call waits for a server that restarts, if no user is present.
 const CALL_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a run waits for servers that restart before it begins.
 const RESTART_PATIENCE: Duration = Duration::from_secs(5);
@@ -49,7 +49,7 @@ pub struct McpSetup {
     pub files: Vec<ConfigFile>,
     /// Whether servers of the user may start in the project.
     pub trusted: bool,
-    /// Servers that no file configures. They come before the servers of the files.
+    /// Servers that no file configures. They have priority over the servers of the files.
     pub given: Vec<config::ServerConfig>,
     pub environment: Arc<BTreeMap<String, String>>,
     pub cwd: PathBuf,
@@ -64,7 +64,7 @@ pub struct McpSetup {
     pub workspace: Arc<Workspace>,
     /// The tools to offer, by their full names; all when not set.
     pub wanted: Option<GlobSet>,
-    /// Only this server, when set.
+    /// If set, only this server is used.
     pub only: Option<String>,
     /// Write every message to the logs.
     pub trace: bool,
@@ -72,7 +72,7 @@ pub struct McpSetup {
     pub sampler: Option<Arc<dyn Sampler>>,
     /// Whether the user can answer questions. If not, calls wait for servers that restart.
     pub is_interactive: bool,
-    /// Decides whether a program may start; every one may when not set.
+    /// Decides whether a program may start; if not set, every program may start.
     pub guard: Option<Arc<dyn StartGuard>>,
 }
 
@@ -102,15 +102,15 @@ pub struct Mcp {
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     tools: Mutex<ToolSet>,
-    /// By name.
+    /// The data of the servers by name.
     pub(super) known: Mutex<BTreeMap<String, Known>>,
 }
 
-/// How far the servers are, all together.
+/// The state of all servers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Progress {
     Starting,
-    /// Servers that failed wait for the next attempt.
+    /// Some servers have failed and wait for the next attempt.
     Restarting,
     Settled,
 }
@@ -149,7 +149,8 @@ impl Mcp {
         }
     }
 
-    /// Calls a tool of a server, by the server's names for both, outside of a run of the agent.
+    /// Calls a tool of a server outside of a run of the agent. `tool` is the server's own name of
+    /// the tool.
     ///
     /// # Errors
     /// There is no such tool, or the call failed; in one line.
@@ -190,13 +191,13 @@ impl Mcp {
         let _ = self.orders.send(Order::Act(name.to_owned(), action));
     }
 
-    /// The answer is `ServerEvent::Servers`.
+    /// Requests the states of the servers. The answer is `ServerEvent::Servers`.
     pub fn list(&self) {
         let _ = self.orders.send(Order::List);
     }
 
-    /// Reads `files` instead of the earlier ones. New servers start, changed servers restart, removed servers
-    /// end.
+    /// Replaces the configuration files by `files`. New servers start, changed servers restart,
+    /// removed servers end.
     pub fn load(&self, files: Vec<ConfigFile>, trusted: bool) {
         let _ = self.orders.send(Order::Load(files, trusted));
     }
@@ -208,8 +209,8 @@ impl Mcp {
         let _ = tokio::time::timeout(limit, over).await;
     }
 
-    /// Waits until no server is starting, at most `limit`, and a short time for those that restart. Returns the names of the
-    /// servers that are not ready then, but may be later.
+    /// Waits until no server is starting, at most `limit`, and a short time for servers that
+    /// restart. Returns the names of servers that are not ready yet but may be later.
     pub async fn ready(&self, limit: Duration) -> Vec<String> {
         let mut progress = self.progress.clone();
         let over = progress.wait_for(|progress| *progress == Progress::Settled);
@@ -236,7 +237,8 @@ impl Mcp {
         }
     }
 
-    /// The servers and their tools by name, at any time. It keeps no server running.
+    /// A handle that returns the servers and their tools by name at any time. It keeps no server
+    /// running.
     pub fn names(&self) -> ServerNames {
         ServerNames(Arc::clone(&self.shared))
     }
@@ -269,7 +271,7 @@ impl Shared {
 pub struct ServerNames(Arc<Shared>);
 
 impl ServerNames {
-    /// The server and its tool that models call `name`.
+    /// The server and the tool that models call `name`.
     pub fn tool(&self, name: &str) -> Option<(String, String)> {
         let tools = self.0.tools();
         let tool = tools.iter().find(|tool| tool.spec().name == name)?;
@@ -290,7 +292,7 @@ impl ServerNames {
 struct Manager {
     setup: McpSetup,
     shared: Arc<Shared>,
-    /// By name.
+    /// The entries, sorted by name.
     entries: Vec<Entry>,
     events: mpsc::UnboundedSender<ServerEvent>,
     updates: mpsc::UnboundedSender<(String, ServerUpdate)>,

@@ -127,7 +127,7 @@ impl Mentions {
     }
 }
 
-/// The first variable of `uri`, if that is a template of the server.
+/// The first variable of `uri`, if `uri` is a template of the server.
 fn variable<'u>(resources: &[ResourceInfo], uri: &'u str) -> Option<&'u str> {
     let mut templates = resources.iter();
     templates.find(|resource| resource.uri == uri)?;
@@ -238,7 +238,8 @@ fn mentions<'a>(text: &str, known: &'a [Known]) -> Vec<(&'a Known, String)> {
     found
 }
 
-/// `uri` without the punctuation of the sentence, unless the server lists it with it.
+/// `uri` without the punctuation of the sentence, unless the server lists the complete text as a
+/// URI.
 fn resource_uri(info: &ServerInfo, uri: &str) -> String {
     let listed = info.resources.iter().any(|resource| resource.uri == uri);
     let uri = if listed {
@@ -249,7 +250,8 @@ fn resource_uri(info: &ServerInfo, uri: &str) -> String {
     uri.to_owned()
 }
 
-/// The arguments of a prompt as typed: `name=value`, or values in order; the last takes the rest.
+/// The arguments of a prompt as typed: `name=value`, or values in order, of which the last is the
+/// rest of the text.
 fn arguments(prompt: &PromptInfo, typed: &str) -> Result<JsonObject, String> {
     let mut arguments = JsonObject::new();
     let mut words = words(typed).into_iter().peekable();

@@ -1,12 +1,12 @@
-//! Messages of servers as the protocol library understands them: it drops fields that it does not know, and refuses a
-//! message for one odd field.
+//! Converts messages of servers to the form that the protocol library understands: the library
+//! drops unknown fields, and refuses a message because of one odd field.
 
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use serde_json::{Value, json};
 
 use super::repair;
 
-/// The field of a tool's `_meta` for what is known of its tasks.
+/// The field of a tool's `_meta` in which osier stores the task support of the tool.
 const TASK_SUPPORT: &str = "osier/taskSupport";
 
 /// Parses a message. Its size was checked.
@@ -35,7 +35,7 @@ pub(super) fn parse_answer(
     serde_json::from_value(answer.unwrap_or_default())
 }
 
-/// The message that the library understands.
+/// The message in the form that the library understands.
 pub(super) fn repaired(json: &str) -> serde_json::Result<Value> {
     Ok(repaired_value(serde_json::from_str(json)?))
 }
@@ -46,7 +46,7 @@ fn repaired_value(mut message: Value) -> Value {
     message
 }
 
-/// Stores the task support of tools where the library keeps it.
+/// Moves the task support of tools to a field that the library does not drop.
 fn keep_task_support(message: &mut Value) {
     let tools = message.pointer_mut("/result/tools");
     let Some(tools) = tools.and_then(Value::as_array_mut) else {

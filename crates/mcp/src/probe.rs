@@ -1,6 +1,7 @@
-//! The probe for servers of the protocol from 2026 on: `server/discover` comes before the handshake of older versions.
-//! A server that ignores it, or answers it with something else, gets the handshake on the same connection, so that it
-//! neither costs long nor starts twice.
+//! The probe for servers of the protocol from 2026 on: `server/discover` comes before the handshake
+//! of older versions. A server that ignores it, or answers it with something else, gets the
+//! handshake on the same connection, so that the probe costs little time, and the server starts
+//! only once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,11 +25,11 @@ pub(super) type ProbeReport = Arc<Findings>;
 
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// The server may be one of 2026 that was slow.
+    /// Whether the server may be a slow 2026 server.
     pub was_slow: Flag,
-    /// The server does not know the probe.
+    /// Whether the server does not know the probe.
     pub is_older: Flag,
-    /// The server accepts no messages at its URL, which may be one of the HTTP protocol of 2024.
+    /// Whether the server accepts no messages at its URL, as with the HTTP protocol of 2024.
     pub refuses_posts: Flag,
 }
 
@@ -73,8 +74,8 @@ pub(super) fn unknown_method(id: RequestId) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(error, Some(id))
 }
 
-/// The answer to the probe `id`: everything that is no valid answer becomes the one of an older server. `Err` is a
-/// message that answers nothing.
+/// The answer to the probe `id`. An invalid answer becomes the answer of an older server. `Err` is
+/// a message that is no answer.
 pub(super) fn probe_answer(
     id: &RequestId,
     message: ServerJsonRpcMessage,
@@ -101,7 +102,7 @@ pub(super) struct Probing<T> {
     state: State,
     report: ProbeReport,
     log: Arc<ServerLog>,
-    /// Not set if the server is known to be one of 2026.
+    /// The time limit; not set if the server is known to be a 2026 server.
     limit: Option<Duration>,
 }
 
@@ -112,7 +113,7 @@ enum State {
         id: RequestId,
         deadline: Instant,
     },
-    /// The answer comes too late.
+    /// The probe was abandoned; its answer comes too late.
     Abandoned(RequestId),
 }
 
@@ -219,7 +220,8 @@ mod tests {
     use super::super::hidden::Hidden;
     use super::*;
 
-    /// A connection whose server sends these messages, and then nothing. It is silent for a while at each null.
+    /// A connection whose server sends these messages, and then nothing. At each null, the server
+    /// pauses.
     struct Server(VecDeque<Value>);
 
     impl Transport<RoleClient> for Server {
@@ -244,7 +246,7 @@ mod tests {
         }
     }
 
-    /// The messages that the client gets after a probe with the id 0, as far as there are `count`.
+    /// The messages that the client gets after a probe with the id 0, at most `count`.
     async fn received(sent: Vec<Value>, count: usize) -> (Vec<Value>, bool) {
         let folder = tempfile::tempdir().unwrap();
         let log = Arc::new(ServerLog::new(folder.path(), "s", Hidden::default()));

@@ -1,5 +1,5 @@
-//! Servers inside of the program that drives osier, as the Agent SDKs have them: their messages go over the connection to
-//! that program.
+//! Servers inside of the program that controls osier, as in the Agent SDKs: their messages go over
+//! the connection to that program.
 
 use std::io;
 
@@ -108,7 +108,7 @@ impl Transport<RoleClient> for ProgramTransport {
 /// The answer to the request `id` as a JSON-RPC message.
 fn message_of(answer: Result<Value, String>, id: Option<&Value>) -> Value {
     match answer {
-        // The SDK for Python leaves out the version in errors.
+        // The SDK for Python omits the version in errors.
         Ok(Value::Object(mut message)) => {
             message.insert("jsonrpc".to_owned(), json!("2.0"));
             Value::Object(message)

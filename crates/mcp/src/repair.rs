@@ -1,8 +1,10 @@
-//! Reads messages of servers entry by entry and field by field: what is odd costs itself, never its neighbours.
+//! Reads messages of servers entry by entry and field by field: an odd part is lost, but never its
+//! neighbours.
 //!
-//! The protocol library parses a message as one value, so that one odd field costs all of it. Here, each entry of a list
-//! and each block of a result is tried alone first. A field that cannot be read is removed, an entry that cannot be read
-//! is left out and named in the `_meta` of the list, and a block that cannot be read becomes a text that says so.
+//! The protocol library parses a message as one value, so that one odd field makes the complete
+//! message unreadable. Here, each entry of a list and each block of a result is first tried alone.
+//! A field that cannot be read is removed, an entry that cannot be read is omitted and named in the
+//! `_meta` of the list, and a block that cannot be read becomes a text that says so.
 
 mod blocks;
 mod fields;
@@ -17,15 +19,16 @@ use serde_json::{Value, json};
 use self::blocks::{contents_of, prompt_messages, repair_blocks, unreadable};
 use self::fields::{Fields, fits, has_name, is_true, list_of, named_by, to_texts, whole_number};
 
-/// The field of a list's `_meta` with the names of entries and fields that were left out.
+/// The field of a list's `_meta` with the names of omitted entries and fields.
 const LEFT_OUT: &str = "osier/leftOut";
-/// Maximum number of names in it.
+/// Maximum number of names in [`LEFT_OUT`].
 const NAMED: usize = 20;
 
-/// Repairs an entry and adds the names of what it left out. False if the entry cannot be read.
+/// Repairs an entry and adds the names of omitted fields. Returns false if the entry cannot be
+/// read.
 type Repair = fn(&mut Value, &str, &mut Vec<String>) -> bool;
 
-/// The lists of results: their field, what an entry is called, and how it is repaired.
+/// The lists of results: their field, the noun for an entry, and how an entry is repaired.
 const LISTS: [(&str, &str, Repair); 4] = [
     ("tools", "tool", tool),
     ("prompts", "prompt", prompt),
@@ -33,7 +36,7 @@ const LISTS: [(&str, &str, Repair); 4] = [
     ("resourceTemplates", "template", template),
 ];
 
-/// The names of entries and fields of a list that were left out.
+/// The names of omitted entries and fields of a list.
 pub(super) fn left_out(meta: Option<&MetaObject>) -> Vec<String> {
     let names = meta.and_then(|meta| meta.0.get(LEFT_OUT));
     let names = names.and_then(Value::as_array).into_iter().flatten();
@@ -60,7 +63,7 @@ pub(super) fn message(message: &mut Value) {
     if fields.get("error").is_some_and(Value::is_null) {
         fields.remove("error");
     }
-    // The ids of osier are numbers.
+    // The ids that osier sends are numbers.
     if let Some(id) = fields.get_mut("id")
         && let Some(number) = whole_number(id)
     {
@@ -170,7 +173,7 @@ fn repair_list(fields: &mut Fields, name: &str, what: &str, repair: Repair) {
         return;
     };
     let entries = match list.take() {
-        // Entries by name.
+        // The entries are in an object by name, not in a list.
         Value::Object(map) if !map.contains_key("name") && !map.contains_key("uri") => {
             let named = |(name, mut entry): (String, Value)| {
                 if let Some(fields) = entry.as_object_mut() {

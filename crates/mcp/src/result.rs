@@ -15,7 +15,7 @@ use osier_tools::{Workspace, image, media};
 const IMAGE_LIMIT: usize = 10;
 /// Maximum number of images and other data per result.
 const DATA_LIMIT: usize = 100;
-/// Bytes of a text from which on it can be an encoded file.
+/// Minimum bytes of a text that can be an encoded file.
 const ENCODED_LENGTH: usize = 4096;
 /// Maximum bytes of structured content for the interface.
 const STRUCTURED_LIMIT: usize = 64 * 1024;
@@ -26,7 +26,7 @@ pub(super) struct Parts {
     pub text: String,
     /// Images, recordings and documents.
     pub images: Vec<ContentBlock>,
-    /// The blocks with data, and those beyond the limit.
+    /// The number of blocks with data, including those beyond the limit.
     data: usize,
 }
 
@@ -74,12 +74,12 @@ impl Parts {
         }
     }
 
-    /// The server sent no block that it can be understood by.
+    /// Whether the server sent no block that can be used.
     fn is_empty(&self) -> bool {
         self.text.is_empty() && self.images.is_empty()
     }
 
-    /// Reports what was left out.
+    /// Reports the omitted parts.
     pub(super) fn end(mut self) -> Self {
         let left_out = self.data.saturating_sub(DATA_LIMIT);
         if left_out > 0 {
@@ -194,7 +194,7 @@ pub(super) async fn output(
         parts.add(block, workspace).await;
     }
     let mut parts = parts.end();
-    // Servers send the same content as blocks; this handles those that do not.
+    // Most servers send the same content as blocks. This handles servers that do not.
     if let Some(structured) = &result.structured_content
         && parts.is_empty()
     {
@@ -271,7 +271,7 @@ mod tests {
     #[tokio::test]
     async fn structured_content_beside_an_image_is_not_sent() {
         let mut png = std::io::Cursor::new(Vec::new());
-        // Noise, which cannot be compressed.
+        // The image is noise, which cannot be compressed.
         let noise = |x: u32, y: u32| {
             (x * 7919 + y * 104_729)
                 .wrapping_mul(2_654_435_761)
@@ -291,7 +291,7 @@ mod tests {
             "{:?}",
             output.content
         );
-        // Without the block, the file is stored and named.
+        // If the model gets no block, the file is stored and named.
         let workspace = Workspace::new("/");
         let result = json!({"content": [], "structuredContent": structured});
         let result = serde_json::from_value(result).unwrap();

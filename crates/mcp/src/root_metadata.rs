@@ -1,5 +1,6 @@
-//! Sign-ins of version 2025-03-26: the server is its own sign-in server, and its metadata is at the root of its origin.
-//! The issuer in it may have a path there; later versions require an exact issuer.
+//! Sign-ins of version 2025-03-26: the server is its own sign-in server, and its metadata is at the
+//! root of its origin. In that version, the issuer in the metadata may have a path; later versions
+//! require an exact issuer.
 
 use reqwest::{Client, Url};
 use rmcp::transport::auth::AuthorizationMetadata;

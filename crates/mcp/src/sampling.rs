@@ -1,5 +1,5 @@
-//! Requests of a server to the model (sampling): the user allows each one, or the configuration allows those of a
-//! server. They are limited, and count as calls of the session.
+//! Requests of a server to the model (sampling): the user allows each one, or the configuration
+//! allows all requests of a server. The requests are limited, and count as calls of the session.
 
 #![expect(
     deprecated,
@@ -30,7 +30,7 @@ const IMAGE_LIMIT: usize = 10;
 const TEXT_LIMIT: usize = 256 * 1024;
 /// Maximum tokens of an answer.
 const ANSWER_TOKENS: u64 = 8192;
-/// Maximum requests of a server in a session, and tokens of their calls.
+/// Maximum requests of a server in a session, and maximum tokens of their calls.
 const REQUEST_LIMIT: u64 = 100;
 const TOKEN_LIMIT: u64 = 500_000;
 /// Bytes of the messages that the question shows.
@@ -74,7 +74,7 @@ pub struct SamplingAnswer {
 #[derive(Debug, Clone)]
 pub(super) struct Sampling {
     pub rule: SamplingRule,
-    /// Not set where there is no session.
+    /// The sampler of the session; not set if there is no session.
     pub sampler: Option<Arc<dyn Sampler>>,
     /// Whether the user can answer questions.
     pub is_interactive: bool,
@@ -113,7 +113,8 @@ impl Sampling {
         if self.rule == SamplingRule::Ask {
             self.ask(&request, questions, cancel).await?;
         }
-        // The limit holds for requests that were allowed, too: another one may have been answered meanwhile.
+        // The limit is checked again for an allowed request: another request may have been answered
+        // meanwhile.
         self.spent.check()?;
         self.spent.requests.fetch_add(1, Ordering::Relaxed);
         let answer = sampler.sample(request, cancel).await;
@@ -234,7 +235,7 @@ fn clean(text: &str) -> String {
     text::sanitize(text).into_owned()
 }
 
-/// The size of a request, as far as it was read.
+/// The size of the part of a request that was read.
 struct Size {
     bytes: usize,
     images: usize,

@@ -61,7 +61,7 @@ pub(super) enum ServerUpdate {
     Lists(Box<Lists>),
 }
 
-/// The inputs of the task.
+/// The inputs of the task of a server.
 #[derive(Debug)]
 pub(super) struct ServerTask {
     pub config: Arc<ServerConfig>,
@@ -174,7 +174,7 @@ impl ServerTask {
         let _ = self.updates.send((self.config.name.clone(), update));
     }
 
-    /// From a start to the next end.
+    /// Runs the server from a start to its next end.
     async fn live(&mut self, approach: &mut Approach) -> Ended {
         self.down(ServerState::Starting, None, "it is starting");
         let (config, client) = (Arc::clone(&self.config), self.client.clone());
@@ -275,7 +275,7 @@ impl ServerTask {
                             Ok(lists) => self.update(ServerUpdate::Lists(Box::new(lists))),
                             Err(error) => {
                                 self.client.log.line("osier", &error.to_string());
-                                // No call waits for a list that does not come.
+                                // Calls must not wait for a list that does not come.
                                 let changes = &self.client.tool_changes;
                                 changes.listed(changes.announced());
                             }
@@ -316,7 +316,7 @@ impl Source {
         let wanted = |what| changed.is_none_or(|changed| changed.contains(&what));
         let peer = connection.peer();
         let mut lists = Lists {
-            // Before the list: a later change is listed again.
+            // Counted before the list is requested, so that a later change causes a new list.
             tool_changes: connection.tool_changes().announced(),
             ..Lists::default()
         };
@@ -364,7 +364,7 @@ impl Source {
             let timeout = config.timeout;
             let page = tokio::time::timeout(timeout, peer.list_tools(Some(params))).await;
             let page = match page.map_err(|_| ServiceError::Timeout { timeout })? {
-                // The pages before this one stay.
+                // The entries of the earlier pages stay.
                 Err(error @ (ServiceError::McpError(_) | ServiceError::UnexpectedResponse))
                     if tools.total > 0 =>
                 {
@@ -402,7 +402,7 @@ impl Source {
     }
 }
 
-/// Subscribes to changes of a 2026 server; older servers send them without a request.
+/// Subscribes to changes of a 2026 server. Older servers send notifications without a subscription.
 async fn subscribe(connection: Connection, client: Client, stop: CancellationToken) {
     let Some(info) = connection.info() else {
         return;

@@ -20,15 +20,15 @@ pub(super) const START_TIMEOUT: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {
     pub name: String,
-    /// The file that configures it.
+    /// The file that configures the server.
     pub file: PathBuf,
-    /// The file belongs to the project, which is trusted. Other servers do not start in the project unless their entry
-    /// says so.
+    /// Whether the file belongs to the project, which is trusted. Other servers do not start in the
+    /// project unless their entry says so.
     pub of_project: bool,
     pub launch: Launch,
     /// The command or URL as written in the file, for display.
     pub shown: String,
-    /// Values that no message shows.
+    /// Values that messages must not show.
     pub hidden: Hidden,
     pub disabled: bool,
     /// Time without progress after which a request fails.
@@ -49,7 +49,8 @@ pub enum SamplingRule {
 }
 
 impl ServerConfig {
-    /// A project cannot spend the user's tokens without a question.
+    /// Makes a server of a project ask before it uses the model: a project must not spend the
+    /// user's tokens without a question.
     pub(super) fn limit_project(&mut self) -> Option<Problem> {
         if !self.of_project || self.sampling != SamplingRule::Allow {
             return None;
@@ -91,7 +92,8 @@ impl ServerConfig {
 }
 
 impl Launch {
-    /// No text that leaves the program contains the server's headers and keys.
+    /// Registers the server's headers and keys as secrets, which no text that leaves the program
+    /// contains.
     fn remember_keys(&self) {
         match self {
             Self::Command { env, .. } => {
@@ -123,7 +125,7 @@ pub enum Launch {
         protocol: HttpProtocol,
         oauth: OAuthConfig,
     },
-    /// Inside of the program that drives osier, if there is one.
+    /// The server is inside of the program that controls osier, if there is one.
     Program(Option<ProgramLink>),
 }
 
@@ -157,10 +159,10 @@ impl Launch {
 /// The tools of a server that are offered: patterns over the server's names.
 #[derive(Debug, Clone, Default)]
 pub struct ToolFilter {
-    /// All tools when not set; otherwise the user selected them by name.
+    /// The tools that the user selected by name; all when not set.
     pub(crate) allow: Option<GlobSet>,
     deny: GlobSet,
-    /// The source patterns of both.
+    /// The source patterns of `allow` and of the excluded tools.
     patterns: (Option<Vec<String>>, Vec<String>),
 }
 

@@ -1,5 +1,5 @@
-//! The conditions on a sign-in server. Its metadata are of a stranger: they name the addresses that osier connects to and
-//! that the browser opens, with the cookies of the user.
+//! The conditions on a sign-in server. Its metadata is untrusted: it names the addresses that osier
+//! connects to, and that the browser opens with the cookies of the user.
 
 use osier_sandbox::network::{Reach, ReachError};
 use reqwest::Url;
@@ -23,7 +23,7 @@ pub(super) fn require_pkce(metadata: &AuthorizationMetadata) -> Result<(), Strin
     ))
 }
 
-/// The refusal of a server without metadata: nothing says that it offers PKCE.
+/// The refusal of a server without metadata: it is unknown whether it offers PKCE.
 pub(super) fn no_metadata(server: &str) -> String {
     let shown = osier_base::visible::one_line(server, 200);
     format!(
@@ -31,8 +31,9 @@ pub(super) fn no_metadata(server: &str) -> String {
     )
 }
 
-/// Refuses metadata of a public server that name a host of a private network. Requests check the address again that they
-/// connect to, also after redirects (`AuthorizationManager`); this check is also for the address that the browser opens.
+/// Refuses metadata of a public server that name a host of a private network. Requests check their
+/// address again, also after redirects (`AuthorizationManager`), but only this check covers the
+/// address that the browser opens.
 ///
 /// # Errors
 /// The reason for the user.
@@ -74,7 +75,8 @@ pub(super) async fn check_addresses(
         };
         let port = url.port_or_known_default().unwrap_or_default();
         match reach.addresses(host, port).await {
-            // Only a proxy may know the name; then the request fails, or the proxy decides.
+            // Perhaps only a proxy knows the name: then the proxy decides. Otherwise, the request
+            // fails.
             Ok(_) | Err(ReachError::Unresolved) => {}
             Err(ReachError::Invalid) => return refused("has an invalid host"),
             Err(ReachError::Private(address)) => {
@@ -87,8 +89,8 @@ pub(super) async fn check_addresses(
     Ok(())
 }
 
-/// Whether the address of the server itself is one of this machine or of a private network. A name proves nothing: the
-/// server decides what it resolves to.
+/// Whether the server's own address is one of this machine or of a private network. A name proves
+/// nothing: the server's owner decides what it resolves to.
 fn is_private(server: &Url) -> bool {
     let host = server.host_str().unwrap_or_default().trim_end_matches('.');
     let host = host.trim_start_matches('[').trim_end_matches(']');

@@ -1,5 +1,5 @@
-//! The size of a message. A few bytes can become a JSON value of a hundred bytes in memory, so that the number of
-//! values is limited too, before a message is parsed.
+//! The size of a message. A few bytes can become a JSON value of a hundred bytes in memory, so the
+//! number of values is also limited, before a message is parsed.
 
 use rmcp::model::{ErrorCode, ErrorData, NumberOrString};
 
@@ -39,7 +39,8 @@ pub(super) fn refusal(edges: &[u8], reason: String) -> Option<Refusal> {
     Some(refusal(id_of(&head, &tail)?, error))
 }
 
-/// About the number of values and names in `json`: its separators outside of strings.
+/// The approximate number of values and names in `json`: the number of separators outside of
+/// strings.
 pub(super) fn values(json: &[u8]) -> usize {
     let (mut count, mut rest) = (0, json);
     loop {
@@ -61,7 +62,7 @@ fn after_string(mut rest: &[u8]) -> Option<&[u8]> {
         if rest[at] == b'"' {
             return Some(&rest[at + 1..]);
         }
-        // An escaped character.
+        // Skips an escaped character.
         rest = rest.get(at + 2..)?;
     }
 }

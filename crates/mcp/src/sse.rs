@@ -22,14 +22,14 @@ use super::messages;
 
 /// Time for a message of the client to be accepted.
 const POST_TIME: Duration = Duration::from_mins(1);
-/// Events in a row without a message after which the server is dropped.
+/// Maximum events in a row without a message; with more, the server is stopped.
 const MAX_OTHER_EVENTS: usize = 10_000;
-/// Bytes of the address for messages, and of an event that is logged.
+/// Maximum bytes of the address for messages, and of an event in the log.
 const ADDRESS_LIMIT: usize = 4096;
 
 /// A connection to a server.
 pub(super) struct SseTransport {
-    /// Not set after the end.
+    /// The stream of events; not set after its end.
     events: Option<Events>,
     sender: Arc<Sender>,
     log: Arc<ServerLog>,
@@ -106,7 +106,8 @@ async fn token(client: &AuthClient<HttpClient>) -> Result<Option<String>, HttpEr
     }
 }
 
-/// The address for messages. With another origin, other servers would receive messages for this server.
+/// The address for messages. It must have the same origin: otherwise, other servers would receive
+/// messages for this server.
 fn endpoint(base: &Url, address: &str) -> Result<Url, HttpError> {
     let address = address.trim();
     if address.len() > ADDRESS_LIMIT {

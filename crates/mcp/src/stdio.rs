@@ -19,9 +19,9 @@ use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
 
 /// Maximum length of a message.
 const MESSAGE_LIMIT: usize = 32 * 1024 * 1024;
-/// Lines in a row without a message after which a server is stopped.
+/// Maximum lines in a row without a message; with more, the server is stopped.
 const MAX_OTHER_LINES: usize = 10_000;
-/// Pause after output that is too much to log.
+/// Pause after output that exceeds the limit of the log.
 const FLOOD_PAUSE: Duration = Duration::from_millis(5);
 
 /// A connection to a child process.
@@ -202,7 +202,7 @@ impl<R: tokio::io::AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// Drops what was read but not taken.
+    /// Drops output that was read but not returned.
     fn discard(&mut self) {
         let length = self.input.buffer().len();
         self.input.consume(length);
@@ -317,7 +317,7 @@ mod tests {
     async fn a_request_that_is_too_large_is_answered() {
         let folder = tempfile::tempdir().unwrap();
         let log = Arc::new(ServerLog::new(folder.path(), "s", Hidden::default()));
-        // 600,000 values, and then what osier answers.
+        // The server sends 600,000 values, and then prints the answer of osier.
         let script = r#"
             printf '{"jsonrpc":"2.0","id":"el","method":"elicitation/create","params":{"a":[0'
             yes ,0 | head -n 600000 | tr -d '\n'

@@ -1,5 +1,6 @@
-//! Calls of tools, also those that run as tasks of the server: it answers at once with the id of a task, which is polled until it ends.
-//! Version 2025-11-25 has tasks for tools that require it; from 2026 on they are an extension, and the server decides.
+//! Calls of tools, also as tasks of the server: the server answers at once with the id of a task,
+//! which osier polls until it ends. Version 2025-11-25 has tasks for tools that require it; from
+//! 2026 on they are an extension, and the server decides.
 
 use std::time::Duration;
 
@@ -16,17 +17,17 @@ use super::connection::{CallError, Connection, PATIENCE, ROUNDS, Wait, too_many_
 use osier_agent::ToolUpdate;
 use osier_base::text;
 
-/// How long a server has to keep a task.
+/// How long the server shall keep a task.
 const KEEP_TIME: Duration = Duration::from_hours(1);
-/// Time between two polls, without and with the wish of the server.
+/// Time between two polls: the default, and the limits for the server's own value.
 const POLL_TIME: Duration = Duration::from_secs(1);
 const MIN_POLL_TIME: Duration = Duration::from_millis(100);
 const MAX_POLL_TIME: Duration = Duration::from_secs(30);
 /// Maximum bytes of the id of a task.
 const ID_LIMIT: usize = 256;
-/// Bytes of a status that is shown.
+/// Maximum shown bytes of a status.
 const STATUS_LIMIT: usize = 200;
-/// Time for the server to take a cancellation.
+/// Time for the server to accept a cancellation.
 const CANCEL_TIME: Duration = Duration::from_secs(1);
 
 /// The state of a task, in both forms.
@@ -83,7 +84,7 @@ impl Task {
         wish.clamp(MIN_POLL_TIME, MAX_POLL_TIME)
     }
 
-    /// Why a task without a result has ended.
+    /// The reason why a task ended without a result.
     fn failure(&self) -> String {
         let message = self.error.as_ref().and_then(|error| error.get("message"));
         let message = message.and_then(Value::as_str).map(str::to_owned);
@@ -171,7 +172,7 @@ impl Connection {
         if matches!(ended, Err(CallError::Cancelled | CallError::Late { .. })) {
             let cancel = CancelTaskRequest::new(CancelTaskParams::new(id));
             let request = ClientRequest::CancelTaskRequest(cancel);
-            // The call was interrupted, the cancellation is not.
+            // The call was interrupted, but the cancellation must not be.
             let wait = Wait {
                 cancel: tokio_util::sync::CancellationToken::new(),
                 ..wait.clone()
@@ -209,7 +210,8 @@ impl Connection {
                         CallError::Server(format!("the task has no result: {error}"))
                     });
                 }
-                // The answer is the result of the call. Its questions come while it is waited for.
+                // The answer to this request is the result of the call. Questions arrive during the
+                // wait.
                 (Status::Completed | Status::InputRequired | Status::Failed, Form::Utility) => {
                     let params = json!({"taskId": id});
                     let request = CustomRequest::new("tasks/result", Some(params));

@@ -29,7 +29,7 @@ const TITLE_LIMIT: usize = 120;
 /// Maximum bytes of an argument schema.
 const SCHEMA_LIMIT: usize = 32 * 1024;
 
-/// About the bytes of a JSON value in memory.
+/// Approximate bytes of a JSON value in memory.
 const VALUE_SIZE: usize = 100;
 
 /// The connection of a tool's server, or why there is none.
@@ -44,7 +44,7 @@ pub(super) struct Link {
 #[derive(Debug, Clone)]
 pub(super) struct Down {
     pub reason: String,
-    /// The server starts, or will.
+    /// Whether the server starts, or will start.
     pub is_starting: bool,
 }
 
@@ -68,7 +68,7 @@ impl Link {
         self.current.borrow().clone().map_err(|down| down.reason)
     }
 
-    /// The connection, also of a server that is ready soon.
+    /// The connection. Waits for a server that is about to be ready.
     async fn wait(&self, cancel: &CancellationToken) -> Result<Connection, String> {
         let mut current = self.current.subscribe();
         let ready = current.wait_for(|current| match current {
@@ -90,14 +90,14 @@ pub(super) struct ServerTool {
     spec: ToolSpec,
     title: Option<String>,
     pub server: String,
-    /// The server's name for it.
+    /// The server's name of the tool.
     pub tool: String,
     hints: ToolHints,
     requires_task: bool,
     timeout: Duration,
     link: Arc<Link>,
     workspace: Arc<Workspace>,
-    /// The parts of its definition that were omitted.
+    /// The parts of the definition that were omitted.
     pub cut: Option<&'static str>,
 }
 
@@ -153,7 +153,7 @@ impl ServerTool {
         }
     }
 
-    /// About its bytes in memory: a value of its schema needs more than its text.
+    /// Approximate bytes of the tool in memory: a value of its schema needs more than its text.
     pub(super) fn size(&self) -> usize {
         let schema = self.spec.parameters.to_string();
         let texts = self.tool.len() + self.spec.description.len() + schema.len();
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(all.spec().parameters, json!({"type": "object"}));
         assert_eq!(all.spec().description.len(), DESCRIPTION_LIMIT);
         assert_eq!(all.cut, Some("its schema"));
-        // 17 bytes of JSON with two values, the name and the description.
+        // The size is 17 bytes of JSON with two values, the name and the description.
         assert_eq!(all.size(), 17 + 2 * VALUE_SIZE + 1 + DESCRIPTION_LIMIT);
     }
 

@@ -1,4 +1,5 @@
-//! Whether a server starts, and whether in the project. A server of the user does not, unless its entry says so.
+//! Decides whether a server may start, and whether it starts in the project. A server of the user
+//! does not start in the project unless its entry says so.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,14 +24,15 @@ impl ServerConfig {
             Launch::Command { cwd, .. } => cwd.as_deref(),
             Launch::Url { .. } | Launch::Program(_) => None,
         };
-        // An absolute one can come from a variable such as `${PWD}`, or lead there by a link.
+        // An absolute path can come from a variable such as `${PWD}`, or lead into the project by a
+        // link.
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let is_below =
             |cwd: &Path| cwd.starts_with(project) || real(cwd).starts_with(real(project));
         !self.of_project && cwd.is_some_and(|cwd| cwd.is_relative() || is_below(cwd))
     }
 
-    /// Why it does not start.
+    /// The reason why the server does not start.
     pub(crate) fn untrusted(&self) -> Problem {
         let message = format!(
             "the server `{}` starts in the project, which is not trusted",

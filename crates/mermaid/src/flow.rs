@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::label::label;
 
-/// Nodes, edges and groups of the largest chart that is drawn, of each.
+/// Maximum number of nodes, of edges and of groups; larger charts are not drawn.
 const MAX: usize = 200;
 /// Statements about style and layout, which have no effect.
 const STYLE_STATEMENTS: &[&str] = &[

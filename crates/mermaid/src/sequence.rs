@@ -3,7 +3,7 @@
 use super::label::label;
 use osier_base::text::width;
 
-/// Participants and steps of the largest diagram that is drawn, of each.
+/// Maximum number of participants and of steps; larger diagrams are not drawn.
 const MAX: usize = 200;
 /// Arrows, longer ones first, and whether they are dashed.
 const ARROWS: &[(&str, bool)] = &[

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::front_matter::Document;
 
-/// The folders of a project.
+/// The folders of a project with commands and skills.
 pub const COMMANDS: &str = ".claude/commands";
 pub const SKILLS: &str = ".claude/skills";
 
@@ -41,9 +41,9 @@ pub struct Expansion {
     pub mentions: Vec<String>,
     pub model: Option<String>,
     pub allowed_tools: Vec<String>,
-    /// The file that contains it.
+    /// The file that contains the prompt.
     pub path: PathBuf,
-    /// The file belongs to the project.
+    /// Whether the file belongs to the project.
     pub of_project: bool,
 }
 
@@ -72,7 +72,7 @@ impl Expansion {
         }
     }
 
-    /// Puts text around it.
+    /// Puts text around the prompt.
     pub fn wrap(&mut self, before: &str, after: &str) {
         self.text = format!("{before}{}{after}", self.text);
         for command in &mut self.commands {
@@ -340,7 +340,7 @@ mod tests {
         fields.expand(body, arguments, &values, Some(Path::new("/repo/skill")))
     }
 
-    /// The lines are those that Claude Code 2.1.331 sent for the same files.
+    /// The lines are the ones that Claude Code 2.1.331 sent for the same files.
     #[test]
     fn placeholders_have_the_values_that_claude_code_gives_them() {
         let arguments = "one 'two words' three";

@@ -52,7 +52,7 @@ impl PeerFolders {
         }
     }
 
-    /// `None` without a home folder.
+    /// The folders for this environment; `None` without a home folder.
     pub fn of(environment: &BTreeMap<String, String>) -> Option<Self> {
         let home = environment.get("HOME").filter(|home| !home.is_empty())?;
         Some(Self::new(Path::new(home), environment))

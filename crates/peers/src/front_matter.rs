@@ -3,10 +3,10 @@
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
 
-/// How deep values are nested at most.
+/// Maximum depth of nested values.
 const DEPTH: usize = 16;
 
-/// A value. What is nested in a list or a map is its text.
+/// A value. Values nested in a list or a map are their text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     Text(String),
@@ -15,7 +15,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value in one text.
+    /// The value as one text.
     fn into_text(self) -> String {
         match self {
             Self::Text(text) => text,
@@ -193,11 +193,11 @@ fn yaml(text: &str) -> Result<Value, ScanError> {
             .unwrap_or(Ok((Event::Nothing, Span::default())));
         event.map(|(event, span)| (event, span.start))
     };
-    // The name comes first.
+    // Skips the name of the field, which comes first.
     while !matches!(next()?.0, Event::Scalar(..) | Event::Nothing) {}
     let first = next()?;
     let value = node(first, &mut next, 0)?;
-    // An error behind the value is an error of the field.
+    // An error after the value is an error of the field.
     while next()?.0 != Event::Nothing {}
     Ok(value)
 }
@@ -354,7 +354,7 @@ mod tests {
             ("~", text("")),
             ("1.10", text("1.10")),
             ("&a b", text("b")),
-            // Not YAML, but what people write.
+            // Texts that are not YAML, but that people write.
             ("Use when: a", text("Use when: a")),
             ("**/*.ts", text("**/*.ts")),
             ("[file] [focus]", text("[file] [focus]")),

@@ -1,6 +1,7 @@
 //! Everything that osier knows about other coding agents: Claude Code, Codex, pi, opencode, Gemini CLI and GitHub Copilot.
 //!
-//! Start at [`PeerFolders`], where their files are, and [`tools`], which of their tools is which tool of osier.
+//! Start at [`PeerFolders`], where their files are, and [`tools`], the tools of osier for their
+//! tools.
 //!
 //! - `folders`: their folders and instruction files.
 //! - [`tools`]: one table of their tools; permission rules, hooks, agents' definitions, settings and imports read it.

@@ -16,10 +16,10 @@ use crate::tools::{ending, our_tool};
 /// The files of a project, the one with the highest precedence last.
 pub const PROJECT_FILES: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 
-/// The tool whose allow rules are about every tool that changes a file.
+/// The only tool whose allow rules apply to every tool that changes a file.
 const CHANGES_ALL: &str = "Edit";
 
-/// Variables with these starts configure Claude Code itself.
+/// Prefixes of variables that configure Claude Code itself.
 const OWN_VARIABLES: [&str; 4] = ["ANTHROPIC_", "CLAUDE_", "DISABLE_", "VERTEX_"];
 
 /// A rule of Claude Code in osier's terms.
@@ -46,9 +46,9 @@ pub struct ClaudeSettings {
     pub rules: Vec<ClaudeRule>,
     pub environment: BTreeMap<String, String>,
     pub directories: Vec<PathBuf>,
-    /// The mode that runs everything is disabled.
+    /// Whether the mode that runs everything is disabled.
     pub no_bypass: bool,
-    /// The names of the other settings, which osier does not read.
+    /// The names of settings that osier does not read.
     pub others: Vec<String>,
 }
 
@@ -175,7 +175,7 @@ pub fn map_rule(text: &str, effect: Effect, root: &Path, is_rule: fn(&str) -> bo
         },
     };
     let pattern = pattern.filter(|pattern| !matches!(*pattern, "" | "*"));
-    // An empty prefix is every command.
+    // An empty prefix matches every command.
     let pattern = pattern.filter(|pattern| effect == Effect::Allow || *pattern != ":*");
     let mapped = if let Some(server) = tool.strip_prefix("mcp__") {
         let is_server = !server.trim_end_matches('_').contains("__");
@@ -192,12 +192,14 @@ pub fn map_rule(text: &str, effect: Effect, root: &Path, is_rule: fn(&str) -> bo
             return MappedRule::NoTool;
         }
         let tool_of_file = |tool: &&BuiltIn| tool.file.is_some();
-        // `Edit` is about every tool that changes a file. A rule that restricts one restricts all.
+        // `Edit` applies to every tool that changes a file. A rule that restricts one of them
+        // restricts all.
         let changes = |tool: &&BuiltIn| tool.effect == ToolEffect::Changes && tool_of_file(tool);
         let known = osier_tools::find(ours);
         let is_of_all =
             known.as_ref().is_some_and(changes) && (effect != Effect::Allow || tool == CHANGES_ALL);
-        // A rule about some files keeps its name, and is about every tool that changes them.
+        // A rule for a tool of certain files retains its name, and applies to every tool that
+        // changes them.
         let is_of_some = ending(tool).is_some();
         let mut tools = vec![if is_of_some { tool } else { ours }];
         if is_of_all && !is_of_some {

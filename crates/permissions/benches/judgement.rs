@@ -1,5 +1,6 @@
-//! The judgement of everyday lines, those of `docs/safety.md` and of `tests/attacks/everyday.rs`: `cargo bench -p osier-permissions`.
-//! It prints the lines that take longest, with the median and the 95th percentile of their time, and how many are below the goal.
+//! Measures how long everyday lines are judged, those of `docs/safety.md` and of
+//! `tests/attacks/everyday.rs`: `cargo bench -p osier-permissions`. It prints the slowest lines
+//! with the median and the 95th percentile of their time, and how many lines reach the goal.
 //! `OSIER_LINE=TEXT` judges only lines with this text, without a report, for a profiler.
 
 #![allow(

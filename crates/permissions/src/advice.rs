@@ -21,7 +21,7 @@ pub trait Advisor: fmt::Debug + Send + Sync {
         cancel: &CancellationToken,
     ) -> Option<Advised>;
 
-    /// A model denied the call. Whether the agent can make it again.
+    /// Reports that a model denied the call. Returns whether the agent can make it again.
     async fn denied(&self, call: &CheckedCall, reason: &str, cancel: &CancellationToken) -> bool;
 }
 

@@ -28,9 +28,9 @@ pub(super) struct Aspects {
     /// Files whose contents the call shows or a command reads by a redirection. Reading these files needs no permission,
     /// but a rule can deny it.
     pub reads: Vec<Aspect>,
-    /// The call could not be fully understood.
+    /// Whether the call could not be fully understood.
     pub unclear: bool,
-    /// A command runs its input, or a text that is not understood.
+    /// Whether a command runs its input, or a text that is not understood.
     pub runs_input: bool,
     /// Files whose contents a command shows: rules can deny them, and those with secrets need permission.
     pub operands: Vec<Aspect>,
@@ -38,19 +38,21 @@ pub(super) struct Aspects {
     pub written: Vec<Aspect>,
     /// The searches of the commands.
     pub searches: Vec<Search>,
-    /// A redirection reads a file that another command can decide, so that a rule could deny it.
+    /// Whether another command can decide which file a redirection reads, so that a rule could deny
+    /// that file.
     pub reads_unknown: bool,
-    /// A redirection reads an unknown file, or a device.
+    /// Whether a redirection reads an unknown file, or a device.
     pub reads_lost: bool,
     /// Why a rule with `*` does not cover the call.
     pub refused: Option<String>,
-    /// The parts of the call depend on one another: rules that allow each part do not allow the call.
+    /// Whether the parts of the call depend on one another: rules that allow each part do not allow
+    /// the call.
     pub is_connected: bool,
     /// The complete command line, for `bash`.
     pub command: Option<String>,
 }
 
-/// One thing a call does.
+/// One action of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Aspect {
     tool: ToolNames,
@@ -64,7 +66,7 @@ enum What {
     Text(String),
     /// A page of the web.
     Page(WebAddress),
-    /// Names of a file, and its path without symbolic links.
+    /// The names of a file, and its path without symbolic links.
     File(Vec<PathBuf>, PathBuf),
 }
 
@@ -73,7 +75,7 @@ impl Aspect {
         Self::of(BASH, What::Command(Box::new(command)))
     }
 
-    /// The command, if it is one.
+    /// The command, if the aspect is one.
     pub(super) fn command(&self) -> Option<&Command> {
         match &self.what {
             What::Command(command) => Some(command),
@@ -86,7 +88,7 @@ impl Aspect {
         Self { tool, what }
     }
 
-    /// Whether the allow rule `rule` covers it.
+    /// Whether the allow rule `rule` covers the aspect.
     pub(super) fn is_covered(&self, rule: &Rule, cwd: &Path) -> bool {
         if !rule.allows_tool(&self.tool) {
             return false;
@@ -99,7 +101,7 @@ impl Aspect {
         }
     }
 
-    /// Whether the deny or ask rule `rule` applies to it.
+    /// Whether the deny or ask rule `rule` applies to the aspect.
     pub(super) fn is_touched(&self, rule: &Rule, cwd: &Path) -> bool {
         if !rule.denies_tool(&self.tool) {
             return false;
@@ -123,7 +125,7 @@ impl Aspect {
         }
     }
 
-    /// Showing a file.
+    /// The aspect of showing a file.
     pub(super) fn shown_file(found: RealPath) -> Self {
         Self::of(READ, What::File(found.names, found.real))
     }
@@ -134,7 +136,7 @@ impl Aspect {
             && !self.paths().is_empty()
     }
 
-    /// The names of its file, the real path first.
+    /// The names of the aspect's file, the real path first.
     pub(super) fn paths(&self) -> Vec<&Path> {
         match &self.what {
             What::Command(_) | What::Text(_) | What::Page(_) => Vec::new(),
@@ -226,7 +228,7 @@ impl Aspects {
         own.chain(&self.reads)
     }
 
-    /// Whether a rule is for this command line alone.
+    /// Whether an allow rule names exactly this command line.
     pub(super) fn is_allowed_exactly(&self, allow: &[&Rule]) -> bool {
         self.command.as_ref().is_some_and(|command| {
             let exactly = format!("{BASH}({})", literal(command));
@@ -234,8 +236,8 @@ impl Aspects {
         })
     }
 
-    /// A rule by the start of the command, if it allows every part of the command line that does more than read. A part that
-    /// writes a file has none.
+    /// A rule with the start of a command and a wildcard, if one such rule allows every part of the
+    /// line that does more than read. A part that writes a file has no such rule.
     fn start(&self) -> Option<String> {
         let mut start = None;
         for aspect in self.list.iter().filter(|_| !self.unclear) {
@@ -302,8 +304,9 @@ impl Aspects {
     }
 }
 
-/// Whether `pattern` can be offered: it hides nothing from the user, and it is a rule for some calls. Of a blank command or
-/// file name nothing would be left, which means every call.
+/// Whether `pattern` can be offered: it hides nothing from the user, and it is a rule for some
+/// calls. A blank command or file name would become a rule without a pattern, which allows every
+/// call.
 fn can_be_offered(pattern: &str) -> bool {
     matches!(visible(pattern), Cow::Borrowed(_))
         && Rule::parse(pattern).is_some_and(|rule| !rule.is_general())
@@ -322,13 +325,13 @@ mod tests {
             offers("git add a && git add -u"),
             ["bash(git add a && git add -u)", "bash(git add *)"]
         );
-        // A part that only reads is not asked about.
+        // A part that only reads needs no permission.
         assert_eq!(
             offers("git status && cargo build"),
             ["bash(git status && cargo build)", "bash(cargo build *)"]
         );
         for command in [
-            // A rule for one part would leave the others to be asked.
+            // After a rule for one part, the other parts would still need permission.
             "git add a && cargo build",
             "cargo build; rm -rf build",
             "cargo test | tee log",

@@ -1,5 +1,6 @@
-//! Other commands that a command stands for: the one that `sudo` or `xargs` runs, the script of `sh -c`, and the
-//! same without assignments, directories and global options. Deny and ask rules apply to all of them.
+//! Other commands that a command stands for: the one that `sudo` or `xargs` runs, the script of `sh
+//! -c`, and the same command without assignments, directories and global options. Deny and ask
+//! rules apply to all of them.
 
 mod completed;
 mod inputs;
@@ -13,20 +14,21 @@ use crate::shell::{self, Part, Word, is_assignment};
 
 /// Depth up to which nested shells are read.
 const DEPTH_LIMIT: usize = 4;
-/// Commands that one command can stand for; more are unknown.
+/// Maximum number of commands that one command can stand for; with more, the command is not
+/// understood.
 const COUNT_LIMIT: usize = 200;
-/// Words at the start of a command among which global options are skipped.
+/// Maximum number of words at the start of a command in which global options are skipped.
 const OPTIONS_LIMIT: usize = 24;
-/// Texts and calls in the code of an argument.
+/// Maximum number of texts and calls in the code of an argument.
 const CODE_LIMIT: usize = 24;
 
 /// The commands that another one stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Equivalents {
-    /// The line connects the input of a command to a file, a text or another command.
+    /// Whether the line connects the input of a command to a file, a text or another command.
     pub feeds_input: bool,
     pub list: Vec<Equivalent>,
-    /// The command also runs text that it reads, or text in another language.
+    /// Whether the command also runs text that it reads, or text in another language.
     pub runs_input: bool,
 }
 
@@ -34,9 +36,9 @@ pub(super) struct Equivalents {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Equivalent {
     pub words: Vec<Word>,
-    /// All its words are there; otherwise options are left out.
+    /// Whether the command has all its words. If not, options are omitted.
     pub is_complete: bool,
-    /// The program is not known: it may run its arguments.
+    /// Whether the program is unknown, so that it may run its arguments.
     pub is_guess: bool,
 }
 
@@ -198,7 +200,8 @@ fn add_spellings(words: &[Word], others: &mut Equivalents) -> Option<()> {
     Some(())
 }
 
-/// `words` without the options at `place`, as often as a word there can be one or the value of one.
+/// `words` without options at `place`: one variant for each number of words there that can be
+/// options or their values.
 fn without_options(words: &[Word], place: usize) -> Vec<(usize, Vec<Word>)> {
     let is_option = |word: &Word| word.text.starts_with(['-', '+']);
     let mut found = Vec::new();
@@ -225,7 +228,8 @@ fn without(words: &[Word], start: usize, end: usize) -> Vec<Word> {
     [&words[..start], &words[end..]].concat()
 }
 
-/// The position of the script depends on the options, so every argument is a candidate.
+/// Adds the commands of the scripts of a shell. The position of the script depends on the options,
+/// so every argument is a candidate.
 fn add_scripts(
     name: &str,
     arguments: &[Word],
@@ -235,7 +239,8 @@ fn add_scripts(
     let special = [
         ' ', ';', '|', '&', '$', '`', '\n', '<', '>', '\'', '"', '\\',
     ];
-    // A word of the input is an argument of the script, unless it can be the script: see `inputs`.
+    // A word of the input is an argument of the script, unless it can be the script itself: see
+    // `inputs`.
     let is_argument = |word: &&Word| !word.from_input || word.text.contains(special);
     let arguments: Vec<Word> = arguments.iter().filter(is_argument).cloned().collect();
     let arguments = arguments.as_slice();
@@ -250,7 +255,7 @@ fn add_scripts(
     let are_commands = program.texts_run || inputs::has_flag(arguments, 'c');
     let scripts = texts
         .iter()
-        // The end of `find -exec`.
+        // These words end `find -exec`.
         .filter(|text| **text != ";")
         .filter(|text| text.contains(special) || (are_commands && !text.starts_with(['-', '+'])))
         .map(|text| (*text).to_owned());
@@ -267,7 +272,7 @@ fn add_scripts(
     Some(())
 }
 
-/// `add` for an argument of a wrapper, which is a command or something else.
+/// Like [`add`], for an argument of a wrapper, which may be a command or something else.
 fn add_wrapped(words: &[Word], depth: usize, others: &mut Equivalents) -> Option<()> {
     let head = &words[0];
     if head.dynamic {
@@ -281,7 +286,7 @@ fn add_wrapped(words: &[Word], depth: usize, others: &mut Equivalents) -> Option
     add_spellings(words, others)
 }
 
-/// Whether the program runs its input, which is empty unless something is connected to it.
+/// Whether the program runs its input, which is empty unless the line connects something to it.
 fn runs_input(name: &str, arguments: &[Word], feeds_input: bool) -> bool {
     // Some file systems find programs without regard to case.
     let name = name.to_ascii_lowercase();

@@ -1,5 +1,5 @@
-//! Decisions on the files of file tools, beyond the rules: files that run code need an explicit rule, and files with
-//! secrets a question in the modes that ask.
+//! Decisions on the files of file tools, beyond the rules: files that run code need an explicit
+//! rule, and files with secrets need permission in the modes that ask.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use osier_base::real_path;
 use osier_protocol::{Effect, PermissionMode};
 use osier_tools::{BASH, GREP, READ, ReadFilter};
 
-/// Bytes of a call that are searched for names of files.
+/// Maximum bytes of a call that are searched for names of files.
 const SEARCHED: usize = 64 * 1024;
 
-/// Why a call needs a question whatever the general rules say.
+/// The reason why a call needs permission whatever the general rules say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Guarded {
     pub why: String,
     /// Only rules that name this file allow the call.
     pub explicit: Option<Sensitive>,
-    /// The call shows the file; otherwise it writes it.
+    /// Whether the call shows the file; otherwise it writes the file.
     pub is_read: bool,
 }
 
@@ -54,7 +54,7 @@ pub fn denies_reading(deny: &[String], cwd: &Path, path: &Path) -> Option<String
 }
 
 impl Permissions {
-    /// Why a call must be asked for, given the allow rules; `None` when they decide.
+    /// Why a call needs permission despite these allow rules; `None` if the rules decide.
     pub(super) fn guarded(
         &self,
         aspects: &Aspects,
@@ -64,7 +64,7 @@ impl Permissions {
         if aspects.is_allowed_exactly(allow) {
             return None;
         }
-        // A rule for every command is one for what commands read and write.
+        // A rule for every command also covers the files that commands read and write.
         let allows_all = |rule: &&Rule| rule.names_tool(BASH) && rule.is_general();
         let by_command = !allow.iter().any(allows_all) && mode != PermissionMode::Yolo;
         let of_command = |list| by_command.then_some(list).into_iter().flatten();
@@ -76,8 +76,8 @@ impl Permissions {
         writes.next().or_else(|| reads.next())
     }
 
-    /// Whether each command of a line only reads, or an allow rule covers it; and the searches of those without a rule
-    /// find no file that a rule or its secrets keep.
+    /// Whether each command of a line only reads, or an allow rule covers it. Searches of commands
+    /// without a rule must find no file that a rule or its secrets protect.
     pub(super) fn is_known_or_allowed(&self, aspects: &Aspects, rules: &[(&Rule, Effect)]) -> bool {
         let allow = || rules.iter().filter(|(_, effect)| *effect == Effect::Allow);
         let is_covered =
@@ -165,9 +165,9 @@ impl Permissions {
         })
     }
 
-    /// The question about a call that names a file that needs permission, in a word of a command or of an argument of
-    /// a tool that osier does not know: no model decides about it. The words that a shell would make from others are
-    /// not found.
+    /// The question about a call that names a file that needs permission, in a word of a command or
+    /// in an argument of an unknown tool. No model decides about such a call. Words that a shell
+    /// would create by expansion are not found.
     pub(super) fn names_sensitive(&self, arguments: &Value) -> Option<String> {
         let texts: Vec<&str> = strings(arguments).collect();
         if texts.iter().map(|text| text.len()).sum::<usize>() > SEARCHED {
@@ -211,8 +211,8 @@ impl Permissions {
         patterns
     }
 
-    /// `path`, moved from the working directory `from` of an agent to the one of the rules: an agent can work in a
-    /// copy of the project.
+    /// `path` with the working directory `from` of an agent replaced by that of the rules: an agent
+    /// can work in a copy of the project.
     fn moved(&self, path: &Path, from: &Path) -> PathBuf {
         match path.strip_prefix(from) {
             Ok(rest) if from != self.cwd => self.cwd.join(rest),

@@ -10,7 +10,7 @@ use osier_protocol::PermissionMode;
 use osier_protocol::questions::Grant;
 use osier_tools::{BASH, RuleText};
 
-/// A command line for the shell reader.
+/// Checks a command line with the shell reader.
 pub fn shell(data: &[u8]) {
     let Ok(command) = std::str::from_utf8(data) else {
         return;
@@ -29,7 +29,7 @@ pub fn shell(data: &[u8]) {
     }
 }
 
-/// Nothing in a word comes from elsewhere.
+/// Checks that all text of a word is from the command.
 fn check_words(command: &str, line: &CommandLine) {
     for part in &line.parts {
         let words = match part {
@@ -47,7 +47,8 @@ fn check_words(command: &str, line: &CommandLine) {
     }
 }
 
-/// A line means the same wherever it is: it swallows neither a command after it nor the end of a surrounding block.
+/// Checks that a line has the same meaning wherever it is: it hides neither a command after it nor
+/// the end of a surrounding block.
 fn check_surroundings(command: &str, line: &CommandLine) {
     let Some(probe) = shell::read("probe").and_then(|mut line| line.parts.pop()) else {
         unreachable!("a word is a command");
@@ -75,8 +76,8 @@ fn check_surroundings(command: &str, line: &CommandLine) {
     }
 }
 
-/// A session with rules, and a call. Each line before an empty one is a rule such as `deny bash(git push *)`; the line
-/// after it names the tool, and the rest is its main argument.
+/// Checks a session with rules, and a call. Each line before an empty one is a rule such as `deny
+/// bash(git push *)`; the line after it names the tool, and the rest is its main argument.
 pub fn rules(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -96,7 +97,7 @@ pub fn rules(data: &[u8]) {
     check_decisions(&rules, tool, &arguments);
 }
 
-/// The text of a rule is a rule, and the same one.
+/// Checks that the text of a rule is parsed as the same rule.
 fn check_rule(text: &str) {
     if let Some(rule) = Rule::parse(text) {
         assert_eq!(Rule::parse(&rule.text).as_ref(), Some(&rule));
@@ -142,7 +143,7 @@ impl Rules {
     }
 }
 
-/// How much a verdict lets through.
+/// How much a verdict permits.
 fn freedom(verdict: &Verdict) -> u8 {
     match verdict {
         Verdict::Deny(_) => 0,
@@ -207,7 +208,7 @@ fn check_decisions(rules: &Rules, tool: &str, arguments: &Value) {
     }
 }
 
-/// A rule that a question offers is for calls like this one.
+/// Checks that a rule that a question offers is for calls like this one.
 fn check_offers(rules: &Rules, tool: &str, arguments: &Value, patterns: &[String]) {
     let session = rules.session(PermissionMode::Ask);
     for pattern in patterns {

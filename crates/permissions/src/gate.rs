@@ -20,9 +20,9 @@ use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Questions
 use osier_protocol::{PermissionMode, SandboxMode};
 use osier_tools::{BASH, ToolEffect, Workspace};
 
-/// Added to the reason of a denial when a hook wants another try.
+/// The text after the reason of a denial if a hook allows another attempt.
 const RETRY: &str = "; a hook says that you can make the call again";
-/// Bytes of an edited call that its result shows.
+/// Maximum bytes of an edited call that its result shows.
 const SHOWN_LIMIT: usize = 4 * 1024;
 
 /// The interceptor that checks calls.
@@ -31,11 +31,11 @@ pub struct Gate {
     permissions: Arc<Permissions>,
     questions: Questions,
     workspace: Arc<Workspace>,
-    /// A client can answer questions.
+    /// Whether a client can answer questions.
     interactive: bool,
     /// Hints of hooks for calls without a decision yet, by call id.
     hints: Arc<Hints>,
-    /// Consulted before the user.
+    /// The advisor, which is consulted before the user.
     advisor: Option<Arc<dyn Advisor>>,
     reviews: Reviews,
     /// The working directory, without symbolic links.
@@ -75,7 +75,7 @@ impl Gate {
         self
     }
 
-    /// Has `reviewer` judge calls in the mode `auto`.
+    /// Lets `reviewer` judge calls in the mode `auto`.
     #[must_use]
     pub fn reviewed_by(mut self, reviewer: Arc<dyn Reviewer>) -> Self {
         self.reviews = Reviews::new(reviewer);
@@ -89,8 +89,7 @@ impl Gate {
 
     /// Decides about a call outside of a run.
     ///
-    /// # Errors
-    /// Why it may not run as it is.
+    /// # Errors Why the call may not run as it is.
     pub async fn allow(
         &self,
         id: String,
@@ -118,7 +117,7 @@ impl Gate {
         }
     }
 
-    /// Like `decide_call`; input for a shell that runs already is judged as a command.
+    /// Like `decide_call`; input for a running shell is judged as a command.
     async fn decide(&self, call: &CheckedCall, cancel: &CancellationToken) -> ToolDecision {
         let Some(input) = &call.prepared.shell_input else {
             return self.decide_call(call, cancel).await;
@@ -169,8 +168,9 @@ impl Gate {
         }
     }
 
-    /// The command that typed input is judged as: what it does in the folder of the shell. Input that changes the shell for
-    /// later lines is no command that a rule or the table of known commands covers.
+    /// The command as which typed input is judged, in the folder of the shell. Input that changes
+    /// the shell for later lines becomes a command that neither a rule nor the table of known
+    /// commands covers.
     fn typed(&self, input: &ShellInput, command: &str) -> String {
         if !input.is_ahead && shell::changes_session(command) {
             return format!("(it changes the shell: {command}");
@@ -220,7 +220,8 @@ impl Gate {
         moved.unwrap_or_else(|| self.root.clone())
     }
 
-    /// Whether the model may see the contents of the files, so that it can be told why the call would fail.
+    /// Whether the model may see the contents of the files, so that it may read why the call would
+    /// fail.
     fn may_show(&self, call: &CheckedCall) -> bool {
         let filter = self.permissions.read_filter(&self.root());
         let mut files = call.files().iter().filter(|file| file.purpose.shows());
@@ -299,7 +300,7 @@ impl Gate {
             .decide_targets(tool, arguments, &files, hint, confined)
     }
 
-    /// Whether the call writes where the sandbox denies it to commands.
+    /// Whether the call writes to a path at which the sandbox denies writes to commands.
     fn leaves_sandbox(&self, call: &CheckedCall) -> bool {
         let sandbox = self.workspace.confinement();
         let mut written = call.files().iter().filter(|file| file.purpose.writes());
@@ -417,8 +418,8 @@ impl Gate {
         }
     }
 
-    /// Whether the sandbox can prevent `tool` from writing, which plan mode requires, or denies commands the network that
-    /// `tool` uses.
+    /// Whether the sandbox can prevent `tool` from writing, as plan mode requires, or denies
+    /// commands the network that `tool` uses.
     async fn confines(&self, tool: &str) -> bool {
         if osier_tools::effect(tool) == Some(ToolEffect::Fetches) {
             return self.workspace.confinement().denies_network();
@@ -511,12 +512,12 @@ impl Gate {
     }
 }
 
-/// The question that an answer belongs to.
+/// The question to which an answer belongs.
 #[derive(Debug)]
 struct AskedFor {
-    /// The call writes where the sandbox denies it to commands.
+    /// Whether the call writes to a path at which the sandbox denies writes to commands.
     leaves: bool,
-    /// Why the user was asked; not known to a hook, which decides for every reason.
+    /// Why the user was asked; `None` for a hook, which decides whatever the reason is.
     why: Option<String>,
 }
 
@@ -526,9 +527,9 @@ struct OpenCall<'a> {
     preview: Preview,
     /// The rules that can be saved.
     patterns: Vec<String>,
-    /// The call writes where the sandbox denies writes to commands.
+    /// Whether the call writes to a path at which the sandbox denies writes to commands.
     leaves: bool,
-    /// The sandbox can prevent it from writing.
+    /// Whether the sandbox can prevent the call from writing.
     confined: bool,
 }
 

@@ -35,9 +35,10 @@
 //!
 //! # Design
 //!
-//! - A command line is allowed only if it is understood: the grammar of `shell` is strict, and what it does not read
-//!   completely needs permission. Options are known good, not known bad: a list of bad ones can never be complete. A model may judge instead of the user, but only where nothing else decides, and
-//!   without the conversation.
+//! - A command line is allowed only if it is understood: the grammar of `shell` is strict, and a
+//!   line that it does not read completely needs permission. Options are known good, not known bad:
+//!   a list of bad ones can never be complete. A model may judge instead of the user, but only
+//!   where nothing else decides, and without the conversation.
 //! - Files of a project that run code are read only where `trust` allows it.
 
 mod advice;

@@ -29,12 +29,13 @@ pub enum Verdict {
     Allow,
     /// The model receives the reason.
     Deny(String),
-    /// `why` is the reason for the question; `patterns` are the rules that can be saved.
+    /// The call needs permission. `why` is the reason for the question; `patterns` are the rules
+    /// that can be saved.
     Ask {
         why: String,
         patterns: Vec<String>,
     },
-    /// Nothing but the mode `auto` decides: a model judges the call. Without one, the user is asked.
+    /// Only the mode `auto` decides: a model judges the call. Without a model, the user is asked.
     Review {
         patterns: Vec<String>,
     },
@@ -117,7 +118,7 @@ impl Permissions {
         self
     }
 
-    /// Finds tools of MCP servers with `tools`, for rules that name them.
+    /// Sets the source of MCP servers' tools, for rules that name them.
     pub fn set_server_tools(&self, tools: Box<dyn ServerTools>) {
         *self.server_tools() = Some(tools);
     }
@@ -167,7 +168,7 @@ impl Permissions {
         state.rules = rules;
     }
 
-    /// The working directory, from which patterns of paths are read.
+    /// The working directory, to which patterns of paths are relative.
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
@@ -189,7 +190,7 @@ impl Permissions {
         self.lock().before_plan
     }
 
-    /// Leaves the mode `auto` for `ask`. Whether the mode was `auto`.
+    /// Switches from the mode `auto` to `ask`. Returns whether the mode was `auto`.
     pub fn stop_reviewing(&self) -> bool {
         let mut state = self.lock();
         let was_auto = state.mode == PermissionMode::Auto;
@@ -199,7 +200,7 @@ impl Permissions {
         was_auto
     }
 
-    /// Removes the session rules, for a new session. True when there were any.
+    /// Removes the session rules, for a new session. Returns whether there were any.
     pub fn forget_session(&self) -> bool {
         let mut state = self.lock();
         let before = state.rules.len();
@@ -209,7 +210,8 @@ impl Permissions {
         state.rules.len() < before
     }
 
-    /// Replaces the rules of the slash command that runs. They are no stronger than allow rules of the settings.
+    /// Replaces the rules of the running slash command. They are no stronger than allow rules of
+    /// the settings. Returns whether the rules changed.
     pub fn set_command_rules(&self, allow: &[String]) -> bool {
         let parse = |text: &String| ScopedRule::parse(text, Effect::Allow, RuleSource::Command);
         let rules: Vec<ScopedRule> = allow.iter().filter_map(parse).collect();
@@ -449,7 +451,7 @@ impl State {
         rules.map(|scoped| (&scoped.rule, scoped.effect)).collect()
     }
 
-    /// Whether there are deny or ask rules about something that the call could do unseen.
+    /// Whether there are deny or ask rules about an action that osier cannot see in the call.
     fn could_deny(&self, aspects: &Aspects, tool: &str) -> bool {
         self.rules
             .iter()
@@ -497,7 +499,7 @@ impl State {
     }
 }
 
-/// Whether keys on a terminal only interrupt, suspend or end the program.
+/// Whether the call only sends keys that interrupt, suspend or end the program on a terminal.
 fn stops(arguments: &Value) -> bool {
     let keys = arguments.get("keys").and_then(Value::as_array);
     let types = |text: &Value| text.as_str() != Some("");
@@ -508,7 +510,7 @@ fn stops(arguments: &Value) -> bool {
     !arguments.get("text").is_some_and(types) && keys.is_some_and(|keys| keys.iter().all(is_stop))
 }
 
-/// Why a call is asked about in `yolo`, although no rule is about it.
+/// Why a call needs permission in `yolo`, although no rule applies to it.
 fn asked_in_yolo(
     tool: &str,
     arguments: &Value,
@@ -518,8 +520,9 @@ fn asked_in_yolo(
     if is_network_denied {
         return Some("the sandbox denies the network to commands");
     }
-    (tool == TERMINAL && limits_commands && !stops(arguments))
-        .then_some("a rule is about commands, and the program that reads this could run any")
+    (tool == TERMINAL && limits_commands && !stops(arguments)).then_some(
+        "a rule restricts commands, and the program that reads this input could run any command",
+    )
 }
 
 /// The decision in plan mode about a call that changes something; `confined` means that the sandbox prevents it.

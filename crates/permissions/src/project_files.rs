@@ -75,7 +75,7 @@ impl ProjectFiles {
         all
     }
 
-    /// Whether the directory exists.
+    /// Checks that there is a directory with this name.
     fn place(&self, name: &str) -> Result<(), ReadError> {
         let real = regular_file::real_path(&self.root.join(name))?;
         real.is_dir().then_some(()).ok_or(ReadError::NotFolder)
@@ -102,7 +102,7 @@ impl ProjectFiles {
         }
     }
 
-    /// No files of the same project.
+    /// The same project without files.
     pub(super) fn without_files(self) -> Self {
         Self {
             files: BTreeMap::new(),
@@ -116,7 +116,8 @@ impl ProjectFiles {
         &self.root
     }
 
-    /// Whether the project is trusted or has no such files. True before the decision is checked.
+    /// Whether the project is trusted or has no such files. Files are trusted until the decision is
+    /// checked.
     pub fn is_trusted(&self) -> bool {
         self.is_trusted
     }
@@ -130,7 +131,7 @@ impl ProjectFiles {
         self.files.is_empty()
     }
 
-    /// The paths, in a fixed order.
+    /// The paths of the files, in a fixed order.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)
     }
@@ -172,7 +173,7 @@ impl ProjectFiles {
         self.rejected.push(Problem::of_file(path, message, hint));
     }
 
-    /// A directory above a limit is ignored as a unit.
+    /// Adds the files of a directory. A directory that exceeds a limit is ignored completely.
     fn add_folder(&mut self, folder: &Path) {
         let mut walk = Walk::new(Some(&self.root));
         let paths = walk.files(folder, DEPTH, MOST);
@@ -182,7 +183,7 @@ impl ProjectFiles {
         let mut left = TOTAL;
         for path in &paths {
             match self.add(path) {
-                // Editors lock a file with a link to nothing next to it.
+                // Editors lock a file with a broken link next to it.
                 None | Some(ReadError::Missing | ReadError::BrokenLink { .. }) => {}
                 Some(error) => self.reject(path, error.to_string()),
             }

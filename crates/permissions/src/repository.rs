@@ -13,9 +13,9 @@ use index::Index;
 use osier_base::real_path;
 use osier_base::regular_file::{self, ReadError};
 
-/// Bytes of a configuration or a pointer file.
+/// Maximum bytes of a configuration or a pointer file.
 const FILE_LIMIT: u64 = 64 * 1024;
-/// Repositories within one another whose configuration is read.
+/// Maximum number of nested repositories whose configuration is read.
 const MOST_MODULES: usize = 64;
 /// Bytes of a hash, and those of a repository with `objectFormat = sha256`.
 const HASH: usize = 20;
@@ -40,7 +40,7 @@ pub(super) fn foreign(folder: &Path, cwd: &Path) -> Option<String> {
     ))
 }
 
-/// The answers about folders, during one judgement.
+/// The answers about folders that were found during one judgement.
 #[derive(Debug, Default)]
 pub(super) struct Seen(HashMap<PathBuf, Option<String>>);
 
@@ -99,7 +99,7 @@ pub(super) fn has_password(folder: &Path) -> bool {
         .any(|file| file_has_password(file))
 }
 
-/// The files with the settings of git that hold in `folder`.
+/// The files with the settings of git that apply in `folder`.
 pub(super) fn configurations(folder: &Path) -> Vec<PathBuf> {
     let here = find(&real_path::resolve(folder).real);
     let own = here.into_iter().flat_map(|here| {
@@ -144,7 +144,8 @@ fn file_has_password(file: &Path) -> bool {
     })
 }
 
-/// Whether a text contains an address with a password. The user of SSH is none.
+/// Whether a text contains an address with a password. The user name of an SSH address is no
+/// password.
 fn is_with_password(text: &str) -> bool {
     text.split("://").skip(1).any(|rest| {
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -159,11 +160,11 @@ fn is_with_password(text: &str) -> bool {
 struct Repository {
     /// The folder with `.git`.
     root: PathBuf,
-    /// The directory with its index.
+    /// The directory with the index of the working tree.
     folder: PathBuf,
-    /// The directory with its configuration.
+    /// The directory with the configuration of the repository.
     common: PathBuf,
-    /// Git could use another repository, such as one above it.
+    /// Whether git could use another repository, such as one above this one.
     is_unclear: bool,
 }
 
@@ -205,26 +206,26 @@ fn find_at(root: &Path) -> Option<Repository> {
     })
 }
 
-/// Whether nothing has this name.
+/// Whether no file has this name.
 fn is_missing(path: &Path) -> bool {
     let found = path.symlink_metadata();
     found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Whether git takes a directory for a repository if it finds it.
+/// Whether git uses a directory as a bare repository if it finds it.
 fn is_bare(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
 
-/// Whether git uses the repository, and does not search above it.
+/// Whether git uses the repository instead of searching above it.
 fn is_complete(folder: &Path, common: &Path) -> bool {
     let head = folder.join("HEAD");
     let is_link = head.symlink_metadata().is_ok_and(|data| data.is_symlink());
     let head = regular_file::read(&head, FILE_LIMIT).unwrap_or_default();
     let is_hash =
         |text: &[u8]| text.len() >= 2 * HASH && text[..2 * HASH].iter().all(u8::is_ascii_hexdigit);
-    // The name `.` can be looked up only in a directory that can be searched.
+    // Looking up `.` succeeds only in a directory that can be searched.
     let is_open = |name: &str| common.join(name).join(".").metadata().is_ok();
     !is_link
         && (head.starts_with(b"ref: refs/") || is_hash(&head))
@@ -232,7 +233,7 @@ fn is_complete(folder: &Path, common: &Path) -> bool {
         && is_open("refs")
 }
 
-/// The text of a file that contains a path, without the ends of lines behind it.
+/// The text of a file that contains a path, without the line ends after it.
 fn pointer(path: &Path) -> Option<String> {
     let text = regular_file::read(path, FILE_LIMIT).ok()?;
     let text = String::from_utf8(text).ok()?;
@@ -246,7 +247,7 @@ impl Repository {
         other.common == self.common || other.common.starts_with(modules)
     }
 
-    /// Its settings, or why they are not known.
+    /// The settings of the repository, or why they are not known.
     fn settings(&self) -> Result<Vec<(String, String)>, String> {
         if self.is_unclear {
             let shown = osier_base::visible::visible(&self.root.to_string_lossy()).into_owned();
@@ -271,7 +272,7 @@ impl Repository {
         Ok(found)
     }
 
-    /// The setting that runs a program, or that reads files of others.
+    /// The setting that runs a program, or that reads files from elsewhere.
     fn program(&self, settings: &[(String, String)]) -> Option<String> {
         let mut hooks = vec![self.common.join("hooks")];
         for (name, value) in settings {
@@ -290,7 +291,7 @@ impl Repository {
                 return Some(format!("git runs what `{name}` of this repository names"));
             }
         }
-        // It runs after `git status` has refreshed the index.
+        // This hook runs after `git status` has refreshed the index.
         let runs = hooks
             .iter()
             .any(|folder| folder.join("post-index-change").symlink_metadata().is_ok());

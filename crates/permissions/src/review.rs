@@ -38,7 +38,7 @@ pub(super) enum Reviewed {
     Asked(String),
 }
 
-/// The reviewer of a gate, and the reviews of calls that have no result yet.
+/// The reviewer of a gate, and its reviews of calls that have no result yet.
 #[derive(Debug, Default)]
 pub(super) struct Reviews {
     reviewer: Option<Arc<dyn Reviewer>>,
@@ -53,7 +53,7 @@ impl Reviews {
         }
     }
 
-    /// Has the call reviewed, if there is a reviewer.
+    /// Lets the reviewer judge the call, if there is one.
     pub(super) async fn judge(
         &self,
         request: ReviewRequest<'_>,
@@ -81,7 +81,7 @@ impl Reviews {
         reviewed
     }
 
-    /// Adds the review of the call to its result. Nothing else can add one.
+    /// Adds the review of the call to its result. No other code can add a review.
     pub(super) fn add_to(&self, call: &ToolCall, output: &mut ToolOutput) {
         Review::remove_from(&mut output.details);
         if let Some(review) = self.pending().remove(&call.id) {

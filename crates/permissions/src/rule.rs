@@ -1,9 +1,10 @@
 //! A permission rule: a tool and a pattern. `bash(git *)`, `edit(src/**)`, `mcp__github__*`, `read(.env)`.
 //!
-//! A pattern is compared with each simple command of `bash`, with the resolved path of file tools, and with
-//! the main argument of other tools. `*` matches anything, `\*` a literal `*`. In paths, `*` stops at a slash
-//! and `**` does not. `run(PROGRAM)` is `bash(PROGRAM *)`, `connect(HOST)` is `web_fetch(domain:HOST)`; as deny rules, they
-//! also take the program or the host from commands in the sandbox.
+//! A pattern is compared with each simple command of `bash`, with the resolved path of file tools,
+//! and with the main argument of other tools. `*` matches anything, `\*` a literal `*`. In paths,
+//! `*` stops at a slash and `**` does not. `run(PROGRAM)` is `bash(PROGRAM *)`, `connect(HOST)` is
+//! `web_fetch(domain:HOST)`; as deny rules, they also withhold the program or the host from
+//! commands in the sandbox.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,9 +23,9 @@ use osier_tools::{BASH, ToolEffect, WebAddress};
 /// The names of rules about programs and about hosts.
 const PROGRAM: &str = "run";
 const HOST: &str = "connect";
-/// A name that allows nothing.
+/// A tool name whose allow rules allow nothing.
 const NO_TOOL: &str = "MultiEdit";
-/// Compiled globs that are remembered.
+/// Maximum number of compiled globs that are remembered.
 const MOST_GLOBS: usize = 256;
 /// The tools that use the network.
 const WEB: &str = "web_*";
@@ -36,9 +37,10 @@ pub struct Rule {
     pub text: String,
     tool: String,
     pattern: Option<String>,
-    /// The end of the names of the files that the rule is about: `NotebookEdit` is about every change of a notebook.
+    /// The suffix of the files that the rule is for: `NotebookEdit` is for every change of a
+    /// notebook.
     ending: Option<&'static str>,
-    /// Whether it allows calls: `MultiEdit` names a tool that osier does not have.
+    /// Whether the rule can allow calls: `MultiEdit` names a tool that osier does not have.
     allows: bool,
     /// The host of a rule `connect(HOST)`.
     host: Option<HostRule>,
@@ -109,7 +111,8 @@ impl Rule {
         let Some(ending) = self.ending else {
             return pattern;
         };
-        // A folder and a name cannot be compared at once: only a pattern that ends with the name holds in the sandbox.
+        // A pattern cannot be combined with the suffix: the sandbox only obeys a pattern that ends
+        // with the suffix.
         let pattern = pattern.unwrap_or_else(|| cwd.join("**").join(format!("*.{ending}")));
         self.names_tool(tool)
             .then_some(pattern)
@@ -126,7 +129,8 @@ impl Rule {
         self.host.as_ref()
     }
 
-    /// The program that a rule for commands begins with, if it compares how a command is written. `*` if that is not one.
+    /// The program at the start of a rule that compares how a command is written; `*` if the start
+    /// is not one program.
     pub fn spelling(&self) -> Option<&str> {
         let pattern = self.pattern.as_deref()?;
         let is_spelling = self.program().is_none() && self.names_tool(BASH);
@@ -151,7 +155,7 @@ impl Rule {
         likely(&self.tool).filter(|_| !self.is_built_in() && !is_other)
     }
 
-    /// Whether the rule has a name as other agents give their tools, and osier has no such tool.
+    /// Whether the name of the rule looks like a tool of another agent, and osier has no such tool.
     pub fn is_foreign(&self) -> bool {
         let is_other = self.tool.contains("__") || self.tool.contains('*');
         self.tool.starts_with(char::is_uppercase) && !self.is_built_in() && !is_other
@@ -170,22 +174,23 @@ impl Rule {
         is_server && !server.contains('*') && !servers.iter().any(is_one)
     }
 
-    /// Why the pattern is likely to match nothing that its author had in mind.
+    /// Why the pattern is likely not to match what its author intended.
     pub fn doubt(&self) -> Option<&'static str> {
         let pattern = self.pattern.as_deref()?;
         let count = |wanted: char| pattern.matches(wanted).count();
         if pattern.contains(|char: char| char.is_whitespace() && char != ' ') {
-            return Some("it contains a blank that is no plain space");
+            return Some("it contains a blank that is not a plain space");
         }
         if count('(') < count(')') {
-            return Some("it contains a `)` too many");
+            return Some("it contains an extra `)`");
         }
         let is_expression = pattern.starts_with("re:") || pattern.contains(".*");
         let is_expression = is_expression && is_named(&self.tool, BASH);
         is_expression.then_some("it looks like a regular expression: write `*` for any text")
     }
 
-    /// False for a pattern of paths that is no glob, and for a built-in tool in other letters, as in `BASH`.
+    /// Whether the rule can match anything: false for a path pattern that is an invalid glob, and
+    /// for a built-in tool in wrong letter case, as in `BASH`.
     fn can_match(&self) -> bool {
         let lower = self.tool.to_lowercase();
         let is_built_in = osier_tools::find(&lower).is_some();
@@ -206,12 +211,12 @@ impl Rule {
         tool.may_be_named_by(&self.tool) || self.is_about_changes(&tool.called)
     }
 
-    /// Whether the rule is about some files, by any tool that changes them, as `tool` does.
+    /// Whether the rule is for certain files, changed by any tool, and `tool` changes files.
     fn is_about_changes(&self, tool: &str) -> bool {
         self.ending.is_some() && osier_tools::effect(tool) == Some(ToolEffect::Changes)
     }
 
-    /// Whether the rule is the name `tool` and nothing else.
+    /// Whether the rule is only the name `tool`, without a pattern.
     pub(super) fn is_only(&self, tool: &str) -> bool {
         self.is_general() && self.tool == tool
     }
@@ -270,7 +275,7 @@ impl Rule {
         let Some(pattern) = &self.pattern else {
             return true;
         };
-        // The value of an assignment ends with its word, so each is compared for itself.
+        // The value of an assignment ends with its word, so each assignment is compared separately.
         let mut rest = pattern.as_str();
         let mut words = words;
         while let Some((word, others)) = words.split_first().filter(|(word, _)| word.assigns) {
@@ -283,7 +288,8 @@ impl Rule {
         fits(rest, &strict(words))
     }
 
-    /// Whether the pattern names all the words `given`, such as options, without a `*`: each as often as it is given.
+    /// Whether the pattern names all the words `given`, such as options, without a `*`: each as
+    /// often as it occurs in `given`.
     pub(crate) fn names(&self, given: &[&str]) -> bool {
         let option = |word: &str| word.split('=').next().map(str::to_owned);
         let parts = self.pattern.iter().flat_map(|pattern| pattern.split(' '));
@@ -369,8 +375,8 @@ fn is_below(host: &str, above: &str) -> bool {
         .is_some_and(|below| below.len() > 1 && below.ends_with('.'))
 }
 
-/// A compiled glob; the last ones are remembered, because the rules of a session are compared with every call. A copy of a
-/// matcher would prepare its tables again.
+/// A compiled glob; the last ones are remembered, because the rules of a session are compared with
+/// every call. Matchers are shared, because a copy would build its tables again.
 fn glob(pattern: &str) -> Option<Arc<GlobMatcher>> {
     type Globs = HashMap<String, Option<Arc<GlobMatcher>>>;
     static KNOWN: LazyLock<Mutex<Globs>> = LazyLock::new(Mutex::default);

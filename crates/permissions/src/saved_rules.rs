@@ -1,5 +1,5 @@
-//! Rules that the user granted "always in this project". They are stored in the user's data directory, so a
-//! repository cannot grant itself anything.
+//! Rules that the user granted "always in this project". They are stored in the user's data
+//! directory, so a repository cannot grant itself permissions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use osier_base::regular_file::{self, ReadError};
 /// Maximum size of the file.
 const FILE_LIMIT: u64 = 16 * 1024 * 1024;
 
-/// The rules of one project in the file of all projects.
+/// The saved rules of one project, in the file of all projects.
 #[derive(Debug, Clone)]
 pub(super) struct Remembered {
     path: PathBuf,
@@ -64,7 +64,7 @@ impl Remembered {
 
     fn change(&self, change: impl FnOnce(&mut Vec<String>)) -> Result<(), WriteError> {
         let mut stored = self.parse().unwrap_or_else(|_| {
-            // The user broke the file by editing it: keep a copy.
+            // An edit has damaged the file: keep a copy.
             let _ = fs::rename(&self.path, self.path.with_extension("json.broken"));
             Stored::default()
         });
@@ -77,7 +77,7 @@ impl Remembered {
         atomic_file::write_with(&self.path, &text, Options::PRIVATE)
     }
 
-    /// A missing file is empty; one that cannot be read is damaged.
+    /// Parses the file. A missing file is empty; an unreadable file is damaged.
     fn parse(&self) -> serde_json::Result<Stored> {
         match regular_file::read(&self.path, FILE_LIMIT) {
             Err(ReadError::Missing) => Ok(Stored::default()),

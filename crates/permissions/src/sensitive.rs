@@ -18,7 +18,7 @@ use table::{Anywhere, CODE, Home, Place, Project, System};
 /// A place, a name and a reason.
 type Row = (Place, &'static str, &'static str);
 
-/// Bytes of a file that contains only a path.
+/// Maximum bytes of a file that contains only a path.
 const MAX_POINTER: u64 = 16 * 1024;
 
 /// Parts of osier's own folders that the model may read: the prompt names them.
@@ -34,11 +34,12 @@ const SHOWN: [&str; 6] = [
 /// Directories of the project that can be links to others.
 const LINKED: [&str; 4] = [".git", ".osier", ".claude", ".vscode"];
 
-/// Why a file is sensitive.
+/// The reason why a file is sensitive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sensitive {
     pub reason: &'static str,
-    /// Asked for in the modes that ask; other files in every mode.
+    /// Whether the file needs permission only in the modes that ask; other files need it in every
+    /// mode.
     pub is_of_tool: bool,
     /// The name of the file, which the pattern of an explicit rule contains.
     name: Name,
@@ -48,7 +49,7 @@ pub(super) struct Sensitive {
 enum Name {
     /// Consecutive components of the path.
     Components(String),
-    /// The literal start of the pattern is in this folder.
+    /// The literal start of the pattern must be in this folder.
     Folder(PathBuf),
 }
 
@@ -167,7 +168,7 @@ impl Places {
         own.chain(other)
     }
 
-    /// The sensitive links of the project and of the home directories.
+    /// Finds the sensitive links of the project and of the home directories.
     fn links(&self, cwd: &Path) -> Links {
         // The rows of files of a home directory, by the first name of their paths.
         static ROWS: LazyLock<HashMap<String, Vec<&str>>> = LazyLock::new(|| {
@@ -212,7 +213,7 @@ impl Places {
         (!is_project).then_some(folder)
     }
 
-    /// osier's own keys, which no general rule shows.
+    /// The reason if the file has osier's own keys, which no general rule allows to show.
     pub(super) fn is_credentials(&self, real: &Path) -> Option<Sensitive> {
         let own = self.own.as_ref().filter(|own| real == own.credentials)?;
         Some(Sensitive {
@@ -265,7 +266,8 @@ impl Links {
     }
 }
 
-/// A file that makes a directory a repository, or the configuration and the hooks of one whose name says nothing.
+/// The reason if the file makes a directory a repository, or is the configuration or a hook of a
+/// repository with any name.
 fn of_bare_repository(path: &Path) -> Option<Sensitive> {
     let reason = "git takes its directory for a repository and runs configured programs";
     let name = folded(&path.file_name()?.to_string_lossy());
@@ -320,8 +322,9 @@ fn pointer(path: &Path) -> Option<String> {
     Some(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
-/// The name as file systems without case see it. macOS and directories of ext4 without case also ignore invisible
-/// characters, and Windows ignores points and blanks at the end and what follows a colon.
+/// The name as file systems without case see it. macOS and directories of ext4 without case also
+/// ignore invisible characters, and Windows ignores dots and blanks at the end, and the name of a
+/// stream, as in `::$DATA`.
 fn folded(name: &str) -> String {
     let is_seen = |char: &char| {
         let is_joiner = matches!(char, '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}');
@@ -332,7 +335,7 @@ fn folded(name: &str) -> String {
         !(is_joiner || is_selector || text::is_invisible(*char))
     };
     let seen: String = name.chars().filter(is_seen).collect();
-    // The long s is an s, in addition to what has a small letter.
+    // The long s is also an s, although it is a small letter itself.
     let small = seen.to_lowercase().replace('\u{17f}', "s");
     let small = small
         .split_once("::$")
@@ -370,7 +373,7 @@ fn starts(parts: &[String], wanted: &[String]) -> bool {
     (0..parts.len()).any(|start| begins(&parts[start..], wanted))
 }
 
-/// Whether `name` fits `wanted`, in which `*` is any text.
+/// Whether `name` matches `wanted`, in which `*` is any text.
 fn matches(wanted: &str, name: &str) -> bool {
     match wanted.split_once('*') {
         None => wanted.eq_ignore_ascii_case(name),

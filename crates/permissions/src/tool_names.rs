@@ -1,5 +1,6 @@
-//! The names of a tool in rules. A tool of an MCP server is named as `mcp.json` and the server name it: models can know
-//! it by another name, and a rule for one server must not apply to another server that gets its name.
+//! The names of a tool in rules. Rules use the names of an MCP server's tool from `mcp.json` and
+//! from the server. Models can know the tool by another name, and a rule for one server must not
+//! apply to another server with a similar name.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +11,7 @@ use osier_base::visible::visible;
 use super::rule::Rule;
 use super::wildcard::is_named;
 
-/// Other agents write it before the name of a server.
+/// The prefix that other agents write before the name of a server.
 const PREFIX: &str = "mcp__";
 
 /// Finds the tools of MCP servers.
@@ -25,14 +26,15 @@ pub trait ServerTools: Send + Sync + fmt::Debug {
 /// The names of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ToolNames {
-    /// As models call it.
+    /// The name by which models call the tool.
     pub called: String,
-    /// Other tools whose rules are about the call.
+    /// Other tools whose rules apply to the call.
     also: Also,
     server: Option<ServerTool>,
 }
 
-/// Other tools whose rules apply to a call: the rules of `write` and `edit` apply to a patch.
+/// Other tools whose rules apply to a call. For example, the rules of `write` and `edit` apply to a
+/// patch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Also {
     /// The tools whose allow rules apply, by the change of the file.
@@ -95,7 +97,8 @@ impl ToolNames {
         names
     }
 
-    /// Whether an allow rule with the tool `written` is about this tool: by no other reading of `written`.
+    /// Whether an allow rule with the tool `written` applies to this tool. No other reading of
+    /// `written` may be possible.
     pub(super) fn is_named_by(&self, written: &str) -> bool {
         let Some(server) = &self.server else {
             let begin = written.strip_prefix(PREFIX).unwrap_or(written);
@@ -108,7 +111,8 @@ impl ToolNames {
         server.is_named_by(written) || (server.rule().is_none() && is_called())
     }
 
-    /// Whether a deny or ask rule with the tool `written` is about this tool, by any of its names.
+    /// Whether a deny or ask rule with the tool `written` applies to this tool, by any of its
+    /// names.
     pub(super) fn may_be_named_by(&self, written: &str) -> bool {
         let is_real = |server: &ServerTool| {
             let real = format!("{}__{}", server.server, server.tool);
@@ -120,7 +124,8 @@ impl ToolNames {
             || self.is_at_peers(written)
     }
 
-    /// Whether the pattern `written` fits a name of the tool at another agent, as `Bash*` and `E*` do.
+    /// Whether the pattern `written` matches a name of the tool in another agent, as `Bash*` and
+    /// `E*` do.
     fn is_at_peers(&self, written: &str) -> bool {
         let names = std::iter::once(self.called.as_str()).chain(self.also.against.iter().copied());
         let mut peers = names
@@ -158,7 +163,7 @@ impl ServerTool {
         if has_wildcard(begin) {
             return is_named(written, &format!("{}__{}", self.server, self.tool));
         }
-        // Names can contain `__`: of the servers that the rule can mean, the longest counts.
+        // Names can contain `__`, so the rule can mean several servers: the longest name is used.
         let splits = (0..written.len()).rev();
         let splits = splits.filter(|at| written.as_bytes()[*at..].starts_with(b"__"));
         let mut splits = splits.map(|at| (&written[..at], &written[at + 2..]));
@@ -168,7 +173,7 @@ impl ServerTool {
         })
     }
 
-    /// The rule for every call of the tool, if its names can be written in one.
+    /// The rule for every call of the tool, if a rule can contain its names.
     fn rule(&self) -> Option<String> {
         let real = format!("{}__{}", self.server, self.tool);
         let written = if real.starts_with(PREFIX) {

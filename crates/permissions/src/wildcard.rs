@@ -1,5 +1,5 @@
-//! Patterns of rules for texts: `*` matches anything, `\*` a literal `*`. The text of a command is compared word by word,
-//! with what is unknown of the words.
+//! Patterns of rules for texts: `*` matches anything, `\*` a literal `*`. The text of a command is
+//! compared word by word, with symbols for the unknown parts.
 
 use crate::shell::{GLOB, HOLE, Word};
 
@@ -76,11 +76,11 @@ pub(crate) fn strict(words: &[Word]) -> Vec<Symbol> {
     symbols
 }
 
-/// The text of a command for a deny or ask rule; `open` says whether what is unknown can match.
+/// The text of a command for a deny or ask rule; `open` says whether unknown parts can match.
 pub(crate) fn loose(words: &[Word], open: bool) -> Vec<Symbol> {
     let mut symbols = Vec::new();
     for (place, word) in words.iter().enumerate() {
-        // Words that can vanish take the blank with them.
+        // If a word can vanish, its blank vanishes, too.
         let vanishes =
             open && place > 0 && word.splits && word.text.chars().all(|char| char == HOLE);
         if vanishes {

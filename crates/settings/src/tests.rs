@@ -48,11 +48,11 @@ fn a_rule_that_is_likely_to_match_nothing_is_a_warning() {
         ),
         (
             "bash(rm a))",
-            "the rule `bash(rm a))` is likely to match nothing; it contains a `)` too many",
+            "the rule `bash(rm a))` is likely to match nothing; it contains an extra `)`",
         ),
         (
             "bash(rm\u{a0}*)",
-            "the rule `bash(rm\u{a0}*)` is likely to match nothing; it contains a blank that is no plain space",
+            "the rule `bash(rm\u{a0}*)` is likely to match nothing; it contains a blank that is not a plain space",
         ),
         (
             "bash(rm.*)",

@@ -24,7 +24,7 @@ impl Session {
             self.update(acp::SessionUpdate::ConfigOptionUpdate(options))
                 .await;
         }
-        // Before the answer, which ends the request.
+        // Sent before the answer, which ends the request.
         if let Event::Agent(osier_agent::Event::CompactionEnd { outcome, .. }) = &event {
             self.send_compaction(Some(outcome.clone())).await;
         }
@@ -274,7 +274,7 @@ impl Session {
             && with_agent
             && prompt.command.is_some()
         {
-            // The event can have come before.
+            // The event with the answer may have arrived already.
             if prompt.notices.is_empty() {
                 prompt.command = Some(CommandEnd::Event);
             } else if let Some(prompt) = self.prompt.take() {

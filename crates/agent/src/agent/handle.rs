@@ -106,7 +106,7 @@ impl Agent {
         self.send(Op::Abort);
     }
 
-    /// The agent's configuration, with the history that is not loaded yet.
+    /// The agent's configuration, including the history that is not loaded yet.
     pub(super) fn config(&self) -> AgentConfig {
         AgentConfig {
             history: self.core.state().conversation.history().cloned(),

@@ -28,7 +28,7 @@ pub(super) struct Task {
     commands: mpsc::UnboundedReceiver<Command>,
     /// Changes that arrived during a brief one.
     waiting: VecDeque<Box<dyn Change>>,
-    /// The work that is in progress is a brief change.
+    /// Whether the work in progress is a brief change.
     is_brief: bool,
 }
 
@@ -56,14 +56,15 @@ impl Task {
         }
     }
 
-    /// Performs a change, then those that waited for it. Messages that arrived in the meantime start a run.
+    /// Performs a change, then the changes that waited for it. Messages that arrived in the
+    /// meantime start a run.
     async fn perform_all(&mut self, first: Box<dyn Change>) {
         let mut next = Some(first);
         while let Some(change) = next {
             self.perform(change).await;
             next = self.waiting.pop_front();
         }
-        let queued = self.take_queued();
+        let queued = self.drain_queued();
         if !queued.is_empty() {
             self.run_until_settled(queued).await;
         }
@@ -111,7 +112,7 @@ impl Task {
             let work = run::run(&core, &cancel, input);
             let outcome = self.apply_commands_during(work, &cancel).await;
             input = match outcome {
-                RunOutcome::Completed => self.take_queued(),
+                RunOutcome::Completed => self.drain_queued(),
                 _ => Vec::new(),
             };
             if input.is_empty() {
@@ -171,7 +172,7 @@ impl Task {
         }
     }
 
-    fn take_queued(&self) -> Vec<UserMessage> {
+    fn drain_queued(&self) -> Vec<UserMessage> {
         let queued = self.core.state().queues.take();
         if !queued.is_empty() {
             self.core.publish_queues();

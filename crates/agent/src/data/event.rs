@@ -59,7 +59,7 @@ osier_base::events! {
             id: String,
             message: Arc<AgentMessage>,
         },
-        /// The answer of a retry replaces the partial answer `id`, or nothing of `id` is stored: discard it.
+        /// Discard the partial answer `id`: the answer of a retry replaces it, or it is not stored.
         MessageRetracted {
             id: String,
         },
@@ -189,7 +189,7 @@ pub enum RunOutcome {
     Interrupted,
     /// A model call failed and is not retried.
     Failed { status: TurnStatus },
-    /// The last allowed turn gave no answer.
+    /// The last allowed turn had no answer.
     MaxTurns { max_turns: u32 },
     /// A message could not be stored, or an interceptor stopped the run.
     Stopped { message: String },

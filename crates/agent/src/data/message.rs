@@ -92,9 +92,9 @@ pub struct ToolResultMessage {
 #[serde(rename_all = "camelCase")]
 pub struct ShellRun {
     pub command: String,
-    /// Only the start and the end of a long output.
+    /// The output; of a long one, only the start and the end.
     pub output: String,
-    /// Not set when a signal ended the command.
+    /// The exit code; not set when a signal ended the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     #[serde(default)]
@@ -103,7 +103,7 @@ pub struct ShellRun {
     pub truncated: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
-    /// Not sent to the model (`!!`).
+    /// Whether the run is not sent to the model (`!!`).
     #[serde(default)]
     pub exclude_from_context: bool,
     #[serde(default)]

@@ -85,8 +85,8 @@ impl Output {
         self.colours.drain(..surplus);
     }
 
-    /// `merge` for the complete output of a call: there is no earlier text that a restarted line could
-    /// belong to.
+    /// Like `merge`, for the complete output of a call: there is no earlier text to which a
+    /// restarted line could belong.
     pub fn append(&mut self, next: &Self, limit: usize) {
         self.merge(next, limit);
         self.up = 0;
@@ -100,7 +100,7 @@ impl Output {
         self.colours = ansi::part(&self.colours, bytes..usize::MAX).collect();
     }
 
-    /// Removes the colours behind the end of the text.
+    /// Removes the colours after the end of the text.
     fn truncate_colours(&mut self) {
         let end = self.text.len() as u32;
         let count = self.colours.partition_point(|run| run.start < end);
@@ -153,7 +153,7 @@ mod tests {
         let mut joined = all.clone();
         joined.append(&up("\nB\nC", 2), 100);
         assert_eq!(joined, Output::plain("a\nB\nC"));
-        // Updates that wait are merged with the same result.
+        // Waiting updates are merged with the same result.
         for (first, second) in [
             (up("\nB\nC", 2), up("\nX", 0)),
             (up("\nB\nC", 2), up("\nX", 1)),

@@ -15,7 +15,7 @@ use super::op::QueueMode;
 #[serde(rename_all = "camelCase")]
 pub struct StateSnapshot {
     pub system_prompt: String,
-    /// `PROVIDER/ID`, preferred first.
+    /// The models as `PROVIDER/ID`, preferred first.
     pub models: Vec<String>,
     pub thinking_level: ThinkingLevel,
     /// Names of the tools offered.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where a tool comes from.
+/// The origin of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -56,9 +56,9 @@ pub struct ToolInfo {
     pub description: String,
     pub origin: ToolOrigin,
     pub hints: ToolHints,
-    /// Whether the next request offers it.
+    /// Whether the next request offers the tool.
     pub offered: bool,
-    /// Length of its definition as JSON: about four bytes make a token.
+    /// Length of the tool's definition as JSON; a token has about four bytes.
     pub bytes: usize,
 }
 
@@ -74,7 +74,7 @@ pub enum ToolStatus {
     #[default]
     Success,
     ToolNotFound,
-    /// `path` is the JSON pointer into the schema that failed.
+    /// The arguments violate the schema at the JSON pointer `path`.
     InvalidParameters {
         path: String,
         message: String,

@@ -52,9 +52,10 @@ struct Run<'a> {
     log: RunLog<'a>,
     /// Model calls of the run, from 1.
     turn: u32,
-    /// The conversation was compacted because it exceeded the context window, and no call has succeeded since.
+    /// Whether the conversation was compacted because it exceeded the context window, and no call
+    /// has succeeded since.
     overflowed: bool,
-    /// Successive answers that the provider paused.
+    /// The number of successive answers that the provider paused.
     pauses: u32,
 }
 
@@ -248,7 +249,7 @@ impl<'a> Run<'a> {
         }
         for interceptor in self.core.interceptors() {
             if let Some(mut message) = interceptor.before_settle().await {
-                // The user did not type it.
+                // The user did not type this message.
                 message.typed = Some(String::new());
                 self.accept(message).await?;
                 return Ok(true);

@@ -134,7 +134,7 @@ pub(super) async fn call_model(turn: Turn<'_>) -> Result<CallResult, StopRun> {
     }
 }
 
-/// Waits before a retry; the result is why there is none.
+/// Waits before a retry. Returns the reason if there is no retry.
 async fn wait(
     turn: Turn<'_>,
     model: &Model,

@@ -230,7 +230,7 @@ impl<'a> RunLog<'a> {
         }
     }
 
-    /// A log leaves the machine: it has none of the keys of osier.
+    /// Publishes an entry without the keys of osier, because logs leave the machine.
     fn log(self, mut entry: LogEntry) {
         if let Cow::Owned(hidden) = hide_known(&entry.message) {
             entry.message = hidden;

@@ -1,5 +1,6 @@
-//! The answer that streams. While the partial answer of a failed attempt is shown, the next attempt publishes nothing
-//! until it has content. So clients see one open answer at a time, and the partial one stays until something replaces it.
+//! The streaming answer. While the partial answer of a failed attempt is shown, the next attempt
+//! publishes nothing until it has content. So clients see one open answer at a time, and the
+//! partial one stays until something replaces it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ impl<'a> OpenAnswer<'a> {
         self.is_open
     }
 
-    /// The call begins: publishes the start unless a partial answer is shown.
+    /// Begins a call: publishes the start unless a partial answer is shown.
     pub(super) fn begin(&mut self) {
         if self.partial.is_none() {
             self.open();
@@ -104,7 +105,7 @@ impl<'a> OpenAnswer<'a> {
         }
     }
 
-    /// Adds the end that waited, because nothing continues it.
+    /// Adds the waiting end, because nothing continues it.
     pub(super) fn flush(&mut self) {
         for delta in std::mem::take(&mut self.waiting).into_values() {
             self.apply(delta);

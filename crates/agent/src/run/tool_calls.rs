@@ -68,7 +68,8 @@ pub(super) async fn run_tools(
                 checked,
                 notes,
             }),
-            // The user sees at once that a call does not run, although others are still to be checked.
+            // The user sees at once that a call does not run, although other calls are still to be
+            // checked.
             Err(refusal) => results[index] = Some(finish(turn, number, call, notes, refusal, 0)),
         }
     }

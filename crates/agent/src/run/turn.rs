@@ -13,9 +13,9 @@ pub(super) struct Turn<'a> {
     pub core: &'a Core,
     pub cancel: &'a CancellationToken,
     pub log: RunLog<'a>,
-    /// Counts from 1 within the run.
+    /// The number of the turn within the run, from 1.
     pub number: u32,
-    /// The last allowed turn: no tools are offered and none runs.
+    /// Whether this is the last allowed turn: no tools are offered, and none runs.
     pub is_last: bool,
     /// Whether the call is repeated after a compaction when it exceeds the context window.
     pub can_compact: bool,

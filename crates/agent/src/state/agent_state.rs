@@ -54,8 +54,8 @@ impl AgentState {
         }
     }
 
-    /// Whether the message with this idempotency key is here: a client sends a message again if it has not seen the end of
-    /// its run.
+    /// Whether the agent has a message with this idempotency key: a client sends a message again if
+    /// it has not received the end of its run.
     pub(crate) fn knows(&self, once: &str) -> bool {
         let is_it = |message: &UserMessage| message.once.as_deref() == Some(once);
         let mut messages = self.conversation.messages().iter().rev();

@@ -7,9 +7,9 @@ use crate::data::{QueueMode, UserMessage};
 /// Both queues of an agent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Queues {
-    /// Delivered before the next request.
+    /// Messages that are delivered before the next request.
     pub steering: Queue,
-    /// Delivered when the agent would otherwise stop.
+    /// Messages that are delivered when the agent would otherwise stop.
     pub follow_up: Queue,
 }
 

@@ -1,5 +1,5 @@
-//! The schema of a tool's arguments. Servers and plugins bring schemas too, so what a schema refers to outside itself is not
-//! loaded.
+//! The schema of a tool's arguments. Servers and plugins also bring schemas, so documents that a
+//! schema refers to are not loaded.
 
 use osier_base::sort;
 use std::error::Error;
@@ -13,7 +13,7 @@ use super::schema_cost;
 
 /// The URL of the schema. No document is there. An `$id` may be relative to it.
 const URL: &str = "tool:///arguments";
-/// Maximum mistakes that are reported of one call.
+/// Maximum number of reported mistakes of one call.
 const REPORTED: usize = 10;
 /// Maximum bytes of the description of one mistake. It may contain the invalid value, or all valid values.
 const MISTAKE_BYTES: usize = 1000;
@@ -26,7 +26,7 @@ const FRAME: usize = 16 * 1024;
 const COMPILED_LEVEL: usize = 64 * 1024;
 /// Work with a smaller stack uses the current thread.
 const SMALL_STACK: usize = 512 * 1024;
-/// Maximum bytes of the stack. Only the used part takes memory.
+/// Maximum bytes of the stack. Only the used part needs memory.
 const MAX_STACK: usize = 1024 * 1024 * 1024;
 
 /// A compiled schema.
@@ -43,8 +43,8 @@ pub(super) struct ArgumentSchema {
 enum Nesting {
     /// The levels of the schema.
     Levels(usize),
-    /// The number of the objects in the schema, which is at least the number of its subschemas: with references, a value
-    /// can be checked with each of them.
+    /// The number of objects in the schema, which is at least the number of its subschemas: with
+    /// references, a value can be checked with each subschema.
     Objects(usize),
 }
 
@@ -69,9 +69,9 @@ impl Nesting {
 /// The mistakes in a call's arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mistakes {
-    /// The path in the schema that the first one violates: `/properties/text/type`.
+    /// The path in the schema that the first mistake violates: `/properties/text/type`.
     pub(super) path: String,
-    /// All of them.
+    /// The message about all mistakes.
     pub(super) message: String,
     /// Whether the schema is wrong, not the arguments.
     pub(super) is_of_schema: bool,
@@ -254,7 +254,7 @@ fn visit(schema: &mut Value, change: &mut dyn FnMut(&mut Map<String, Value>)) {
     change(map);
     for (keyword, value) in map {
         match (keyword.as_str(), value) {
-            // Values, not schemas.
+            // These keywords contain values, not schemas.
             ("const" | "default" | "enum" | "examples", _) => {}
             (
                 "$defs" | "definitions" | "dependencies" | "dependentSchemas" | "patternProperties"
@@ -293,7 +293,7 @@ fn remove_unsupported_patterns(schema: &mut Map<String, Value>) {
     }
 }
 
-/// The errors for which there is no more exact error.
+/// Collects the errors for which there is no more exact error.
 fn collect_leaves<'e>(
     error: &'e ValidationError<'e, 'e>,
     leaves: &mut Vec<&'e ValidationError<'e, 'e>>,

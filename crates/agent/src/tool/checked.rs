@@ -16,9 +16,10 @@ use crate::data::ToolOrigin;
 pub struct CheckedCall {
     pub call: ToolCall,
     pub prepared: PreparedCall,
-    /// The model reads it before the result, if the call runs.
+    /// A note that the model reads before the result, if the call runs.
     pub note: Option<String>,
-    /// An earlier call of the same message that has not run yet can change the files of this one.
+    /// Whether an earlier call of the same message, which has not run yet, can change the files of
+    /// this call.
     pub is_preceded: bool,
     slot: Arc<Slot>,
 }
@@ -44,7 +45,7 @@ impl CheckedCall {
         })
     }
 
-    /// The same call with other arguments, which nobody has judged.
+    /// The same call with other arguments, which were not judged yet.
     ///
     /// # Errors
     /// The result of a call that cannot run.

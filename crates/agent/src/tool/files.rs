@@ -9,13 +9,13 @@ use osier_base::without_links;
 /// How a tool uses a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileUse {
-    /// Shows its contents.
+    /// Shows the contents of the file.
     Read,
-    /// Replaces its contents.
+    /// Replaces the contents of the file.
     Write,
-    /// Shows and replaces parts of it.
+    /// Shows and replaces parts of the file.
     Edit,
-    /// Shows parts of it, or of the files below it.
+    /// Shows parts of the file, or of the files below a folder.
     Search,
     /// Shows names.
     List,
@@ -39,7 +39,7 @@ pub struct FileTarget {
     pub named: PathBuf,
     /// The path without symbolic links, as a command finds it.
     pub real: PathBuf,
-    /// Other names of it: as given, and with only some links resolved.
+    /// Other names of the file: as given, and with only some links resolved.
     pub names: Vec<PathBuf>,
     /// The real path outside of the sandbox: the one to open.
     pub host: PathBuf,

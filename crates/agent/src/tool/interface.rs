@@ -33,7 +33,7 @@ pub trait Tool: Send + Sync + fmt::Debug {
         ToolHints::default()
     }
 
-    /// How models write its calls. Only for tools of the program.
+    /// How models write calls of the tool. Only for tools of the program.
     fn spellings(&self) -> &'static Spellings {
         &Spellings::NONE
     }
@@ -43,7 +43,8 @@ pub trait Tool: Send + Sync + fmt::Debug {
         (self.spellings().adapt)(arguments)
     }
 
-    /// The tools that this tool is another form of. If the agent has these tools, a model gets either them or this tool.
+    /// The tools that this tool can replace. If the agent has those tools, a model is offered
+    /// either them or this tool.
     fn replaces(&self) -> &'static [&'static str] {
         &[]
     }
@@ -62,8 +63,9 @@ pub trait Tool: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Makes a value of valid arguments, the only time that they are parsed: hooks, permissions, questions and the scheduler
-    /// see that value before it runs. Changes nothing. A call with changed arguments is prepared again.
+    /// Makes a prepared call of valid arguments, which are parsed only here: hooks, permissions,
+    /// questions and the scheduler see the prepared call before it runs. Changes nothing. A call
+    /// with changed arguments is prepared again.
     ///
     /// The future is dropped when the user interrupts. It fails with the reason why the call cannot run, for the model.
     fn prepare(self: Arc<Self>, arguments: Value) -> Preparing;

@@ -17,7 +17,7 @@ pub struct ToolContext {
     pub updates: UpdateSink,
 }
 
-/// Where a running call reports its progress. Cheap to clone; never blocks.
+/// The sink for the progress of a running call. Cheap to clone; never blocks.
 #[derive(Clone)]
 pub struct UpdateSink(Arc<dyn Fn(ToolUpdate) + Send + Sync>);
 

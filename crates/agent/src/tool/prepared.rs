@@ -52,16 +52,16 @@ pub enum Preview {
     Text(String),
 }
 
-/// Input for a shell that runs already. It is judged as a command.
+/// Input for a running shell. It is judged as a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellInput {
-    /// `None` if the input makes the shell run nothing.
+    /// The command in the input; `None` if the shell runs no command.
     pub command: Option<String>,
-    /// The shell cannot write files.
+    /// Whether the shell cannot write files.
     pub is_read_only: bool,
-    /// Another program reads the input first; the rest of the input is a command.
+    /// Whether another program reads the input first, so that the rest of the input is a command.
     pub is_ahead: bool,
-    /// The folder in which the shell is, if it is known.
+    /// The working directory of the shell, if it is known.
     pub folder: Option<PathBuf>,
 }
 
@@ -69,12 +69,12 @@ pub struct ShellInput {
 pub struct PreparedCall {
     /// The files that the call names.
     pub files: Vec<FileTarget>,
-    /// How it runs with the other calls of its message.
+    /// How the call runs with the other calls of its message.
     pub concurrency: Concurrency,
     /// The input that the call types into a shell.
     pub shell_input: Option<ShellInput>,
     show: Option<Show>,
-    /// `None` once it has started.
+    /// The work of the call; `None` once it has started.
     run: Option<Run>,
 }
 
@@ -140,7 +140,7 @@ impl PreparedCall {
         }
     }
 
-    /// Shows the call with `show`, which fails if the call would fail now. It can block.
+    /// Sets `show` as the preview of the call. It fails if the call would fail now, and can block.
     #[must_use]
     pub fn shown_by(
         self,

@@ -1,5 +1,5 @@
-//! How much work a schema with references makes for a value. A few lines that refer to each other twice make a number of
-//! checks that doubles with every line.
+//! The cost of checking a value with a schema that has references. A few lines that refer to each
+//! other twice make a number of checks that doubles with every line.
 
 use std::collections::HashMap;
 use std::ptr;
@@ -23,8 +23,8 @@ const SAME: [&str; 9] = [
 ];
 /// Keywords with a table of schemas, not one schema.
 const TABLES: [&str; 3] = ["dependentSchemas", "dependencies", "patternProperties"];
-/// Keywords whose schemas may be checked with each part of a list or an object. `properties` is apart, because it names
-/// its part.
+/// Keywords whose schemas may be checked with each part of a list or an object. `properties` is not
+/// among them, because it names its parts.
 const PARTS: [&str; 9] = [
     "items",
     "prefixItems",
@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    /// Definitions of which each refers to the one before twice, by `reference`.
+    /// Definitions that each refer twice to the previous one, by `reference`.
     fn doubling(reference: impl Fn(usize) -> String) -> Map<String, Value> {
         let both = |number: usize| json!({"anyOf": [{"$ref": reference(number)}, {"$ref": reference(number)}]});
         let mut definitions: Map<String, Value> = (1..60)
@@ -215,13 +215,13 @@ mod tests {
             json!({"$ref": "#/$defs/x59", "$defs": doubling(plain)}),
             json!({"$ref": "#/%24defs/x59", "$defs": doubling(escaped)}),
             json!({"properties": {"a": {"items": {"$ref": "#/$defs/x59"}}}, "$defs": doubling(plain)}),
-            // In a resource of its own.
+            // The definitions are in a separate resource.
             json!({"$ref": "item", "$defs": {"i": {"$id": "item", "$ref": "#/$defs/x59", "$defs": doubling(plain)}}}),
             json!({"$ref": "item#/$defs/x59", "$defs": {"i": {"$id": "item", "$defs": doubling(relative)}}}),
         ] {
             assert!(!is_affordable(&schema, &json!({"a": [1]})), "{schema}");
         }
-        // By a value that is nested.
+        // The value is nested.
         let list = json!({"properties": {"a": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}}});
         let value = (0..60).fold(json!(1), |value, _| json!({"a": value}));
         assert!(!is_affordable(&list, &value));

@@ -23,7 +23,7 @@ pub struct Spellings {
 pub type Adapt = fn(&mut Map<String, Value>) -> Vec<String>;
 
 impl Spellings {
-    /// Only the names and arguments of the definition.
+    /// No other spellings: only the names and arguments of the definition.
     pub const NONE: Self = Self {
         names: &[],
         arguments: &[],
@@ -37,7 +37,8 @@ impl Spellings {
 #[derive(Debug, Clone, Copy)]
 pub struct OtherName {
     pub name: &'static str,
-    /// The other tool does several things; this value of its argument `command` selects the one that this tool does.
+    /// The value of the other tool's argument `command` that selects the work of this tool, if the
+    /// other tool has several commands.
     pub command: Option<&'static str>,
     /// The argument and its value that the name implies.
     pub implies: Option<(&'static str, &'static str)>,

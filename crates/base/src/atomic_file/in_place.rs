@@ -1,5 +1,6 @@
-//! Overwrites a file where it is: its directory is not writable, the file is mounted on its own, as containers do, or it
-//! belongs to another user. That is not atomic, but a failure restores the old contents.
+//! Overwrites a file in place where it cannot be replaced: its directory is not writable, the file
+//! is mounted on its own, as containers do, or it belongs to another user. This is not atomic, but
+//! a failure restores the old contents.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
@@ -12,7 +13,7 @@ use rustix::io::Errno;
 use super::replaced_file::{Expected, Name, changed, id, parent, sync_directory};
 use crate::{ids, private};
 
-/// Whether the error of a new file or of a rename leaves this way.
+/// Whether a new file or a rename failed with an error that writing in place avoids.
 pub(super) fn is_refused(error: &io::Error) -> bool {
     let refused = [
         Errno::ACCESS,
@@ -24,8 +25,8 @@ pub(super) fn is_refused(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|error| refused.contains(&error))
 }
 
-/// Stores `old` in a hidden file next to `target` for the time of the write. After a crash it is the complete old content,
-/// and nothing removes it.
+/// Stores `old` in a hidden file next to `target` for the time of the write. After a crash that
+/// file has the complete old content, and nothing removes it.
 pub(super) fn copy_next_to(target: &Path, old: &[u8]) -> io::Result<PathBuf> {
     let folder = parent(target);
     let name = target.file_name().unwrap_or_default().to_string_lossy();

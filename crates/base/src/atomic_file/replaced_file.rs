@@ -9,7 +9,8 @@ use std::path::Path;
 pub struct Expected<'a> {
     /// The content of the file, if it is known.
     pub content: Option<&'a [u8]>,
-    /// Whether the path (with links resolved) is the expected file, or that there is none as expected.
+    /// Whether the path (with links resolved) names the expected file, or no file if none is
+    /// expected.
     pub is_same: &'a dyn Fn(&Path, Name) -> bool,
 }
 
@@ -18,7 +19,7 @@ pub struct Expected<'a> {
 pub enum Name {
     /// The file has its own name.
     Own,
-    /// The file was renamed, which changes the time of its last change of metadata.
+    /// The file has a temporary name: the rename updated the time of its last metadata change.
     Temporary,
 }
 
@@ -34,7 +35,8 @@ pub(super) fn id(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Makes the rename durable. Ignored on file systems that cannot sync a directory.
+/// Makes a rename in `directory` durable. Does nothing on file systems that cannot sync a
+/// directory.
 pub fn sync_directory(directory: &Path) {
     if let Ok(directory) = File::open(directory) {
         let _ = directory.sync_all();

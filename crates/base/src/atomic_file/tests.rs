@@ -234,7 +234,7 @@ const NOBODY: u32 = 65_534;
 
 /// Runs `work` as a user without rights; false if that user does not reach `path`. Only for root.
 fn as_nobody(path: &Path, work: impl FnOnce() + Send) -> bool {
-    // The identity of a thread.
+    // The system call changes the user of this thread only.
     let run = || {
         let user = Uid::from_raw(NOBODY);
         rustix::thread::set_thread_res_uid(user, user, user).is_ok_and(|()| {

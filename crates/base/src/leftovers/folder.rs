@@ -35,7 +35,7 @@ impl TemporaryFolder {
                 }
                 created => {
                     created?;
-                    // A sweeper has it locked only for a moment, as it is new and empty.
+                    // A sweeper locks the folder only for a moment, because it is new and empty.
                     let lock = File::open(&path)
                         .ok()
                         .filter(|folder| folder.lock().is_ok());

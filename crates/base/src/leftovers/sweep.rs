@@ -1,4 +1,5 @@
-//! Finds and removes what no process uses. Links are not followed; files of other users stay.
+//! Finds and removes temporary files and folders that no process uses. Links are not followed;
+//! files of other users stay.
 
 use std::fs::{self, DirEntry, File, Metadata, TryLockError};
 use std::io::{self, Read as _};
@@ -12,7 +13,7 @@ use crate::{pending_file, without_links};
 
 /// A file or folder that changed within this time may be new and not locked yet.
 const NEW: Duration = Duration::from_secs(3);
-/// A file that is not locked, because its file system has no locks, is not written for so long.
+/// Where the file system has no locks, a file that has not changed for this time is unused.
 const WITHOUT_LOCKS: Duration = Duration::from_hours(24);
 /// The permissions of other users.
 const OTHERS: u32 = 0o077;
@@ -78,7 +79,7 @@ fn matching(row: &FolderRow, parent: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter(is_named).map(|entry| entry.path())
 }
 
-/// The bytes of the files in a folder, not below.
+/// The bytes of the files directly in a folder.
 pub(super) fn bytes_in(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes = entries.filter_map(|entry| entry.metadata().ok().map(|metadata| metadata.len()));
@@ -118,12 +119,12 @@ fn own(path: &Path, is_kind: fn(&Metadata) -> bool) -> Option<(File, Metadata)> 
     Some((file, metadata))
 }
 
-/// Whether no process has it locked. It is locked until `file` is closed.
+/// Whether no process had the file locked. If so, it is locked now, until `file` is closed.
 fn is_free(file: &File) -> bool {
     file.try_lock().is_ok()
 }
 
-/// Whether another process has not replaced it.
+/// Whether `file` is still the one at `path`: another process may have replaced it.
 fn is_at(file: &File, path: &Path) -> bool {
     let id = |metadata: io::Result<Metadata>| {
         let metadata = metadata.ok();

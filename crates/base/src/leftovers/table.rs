@@ -8,7 +8,7 @@ use crate::{ids, pending_file};
 const HOUR: Duration = Duration::from_hours(1);
 const WEEK: Duration = Duration::from_hours(7 * 24);
 
-/// Where to search.
+/// The folders to search.
 #[derive(Debug, Clone)]
 pub struct Places {
     /// The system's directory for temporary files.
@@ -49,7 +49,7 @@ impl FolderKind {
     }
 }
 
-/// Where folders are.
+/// The parent of the temporary folders of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parent {
     Temporary,
@@ -139,7 +139,7 @@ pub(super) enum Unneeded<'a> {
     Old(Duration),
 }
 
-/// Where files are, and how deep below.
+/// A folder with temporary files, and how many levels below it they are.
 pub(super) struct FileRow {
     pub folder: fn(&Places) -> Option<&Path>,
     pub depth: usize,
@@ -170,7 +170,7 @@ pub(super) const FILES: [FileRow; 3] = [
     },
 ];
 
-/// Files next to a file that osier writes.
+/// Temporary files next to a file that osier writes.
 fn anywhere(name: &str) -> Option<Unneeded<'_>> {
     Some(match pending_file::temporary(name)? {
         pending_file::Temporary::New => Unneeded::Unlocked,
@@ -179,7 +179,7 @@ fn anywhere(name: &str) -> Option<Unneeded<'_>> {
     })
 }
 
-/// Also those of earlier versions in the data directory.
+/// Temporary files in the data directory, also those of earlier versions.
 fn in_data(name: &str) -> Option<Unneeded<'_>> {
     let is_earlier = [".tmp", ".import-"].iter().any(|prefix| {
         name.strip_prefix(prefix).is_some_and(|random| {

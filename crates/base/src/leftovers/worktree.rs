@@ -36,7 +36,8 @@ pub fn will_register(lane: &Path, common: &Path) -> io::Result<()> {
     write_path(&lane.join(REGISTRATIONS), &common.join("worktrees"))
 }
 
-/// The same for a `worktree` outside of the temporary folder. Its name ends with `-` and random letters.
+/// Like [`will_register`], for a `worktree` outside of the temporary folder. Its name ends with `-`
+/// and random letters.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -66,7 +67,8 @@ pub fn unregister(folder: &Path) {
     unregister_earlier(&folder.join(EARLIER));
 }
 
-/// Removes a worktree that was not completed. Returns false if it stays, because it is on a branch or another one.
+/// Removes a worktree that was not completed. Returns false if it stays, because it is on a branch
+/// or has another registration.
 fn remove_outside(worktree: &Path, registration: &Path) -> bool {
     let head = regular_file::read_text(&registration.join("HEAD"), PATH_LIMIT);
     if head.is_ok_and(|head| head.starts_with("ref:")) {
@@ -141,7 +143,8 @@ fn is_same(one: &Path, other: &Path) -> bool {
     resolved(one).is_some_and(|one| Some(one) == resolved(other))
 }
 
-/// The same for a lane that does not name its repository: by the link in its worktree.
+/// Like [`unregister`], for a lane of an earlier version, which names its repository only by the
+/// link in its worktree.
 fn unregister_earlier(worktree: &Path) {
     let link = worktree.join(".git");
     let Ok(text) = regular_file::read_text(&link, PATH_LIMIT) else {
@@ -154,7 +157,8 @@ fn unregister_earlier(worktree: &Path) {
         .parent()
         .is_some_and(|parent| parent.ends_with(".git/worktrees"));
     let back = regular_file::read_text(&registration.join("gitdir"), PATH_LIMIT);
-    // Both must name each other: the file in the worktree could have been changed.
+    // The worktree and the registration must name each other: the file in the worktree could have
+    // been changed.
     let same =
         |named: &str| fs::canonicalize(named.trim_end()).ok() == fs::canonicalize(&link).ok();
     if is_registration && back.is_ok_and(|back| same(&back)) {

@@ -50,7 +50,7 @@ sleep 0.5
 end KILL
 "#;
 
-/// Starts the ids of all commands of this process.
+/// The prefix of the ids of all commands of this process.
 static PROCESS: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().simple().to_string());
 
 /// A new id for a command, whose processes end at the latest with this process.

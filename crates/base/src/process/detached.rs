@@ -7,8 +7,9 @@ use std::process::Stdio;
 use super::{Invocation, MARKER, new_command, program_path};
 use crate::{private, regular_file};
 
-/// Starts a program, which makes itself a process session of its own (only a process that leads no group can), and returns the first line it prints; empty if it exited before. Its
-/// stderr is appended to the file `log`.
+/// Starts a program that creates its own process session (only a process that leads no group can),
+/// and returns the first line that it prints; empty if it exits before that. Its stderr is appended
+/// to the file `log`.
 pub fn spawn_detached(invocation: &Invocation, log: &Path) -> io::Result<String> {
     if let Some(folder) = log.parent() {
         private::create_folder(folder)?;

@@ -32,7 +32,8 @@ pub(super) const GIT_LOCAL: [&str; 16] = [
     "GIT_WORK_TREE",
 ];
 
-/// Variables that programs need whatever a configuration file uses them for, and those that start with `LC_` or `XDG_`.
+/// Variables that are never withheld, because programs need them, even if a configuration file uses
+/// them as keys. Neither are names with `LC_` or `XDG_`.
 #[rustfmt::skip]
 const NEEDED: [&str; 14] = [
     "DISPLAY", "HOME", "HOSTNAME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "SSH_AUTH_SOCK", "TEMP", "TERM", "TMPDIR", "TZ",
@@ -41,7 +42,7 @@ const NEEDED: [&str; 14] = [
 
 #[derive(Debug)]
 struct Names {
-    /// Withheld although their names do not say that they are secret.
+    /// Variables that are withheld although their names do not say that they are secret.
     withheld: BTreeSet<String>,
     passed: BTreeSet<String>,
 }
@@ -108,7 +109,8 @@ pub(super) fn withheld() -> Vec<OsString> {
         .collect()
 }
 
-/// The values of keys leave osier in no text, also of keys that children inherit.
+/// Registers the values of keys as known secrets, also those that children inherit: no text that
+/// leaves osier contains them.
 fn remember_values() {
     let all = NAMES.read();
     let variables = std::env::vars_os().filter(|(name, _)| all.is_secret(&name.to_string_lossy()));
@@ -187,7 +189,7 @@ mod tests {
         }
     }
 
-    /// Commands, servers and formatters, terminals, short programs, editors.
+    /// The children are commands, servers and formatters, terminals, short programs and editors.
     #[tokio::test]
     async fn no_kind_of_child_inherits_them() {
         withhold_variables(["CARGO_PKG_NAME".to_owned()]);

@@ -120,7 +120,7 @@ pub fn parent_of(pid: Pid) -> Option<Pid> {
     Pid::from_raw(rest.split_whitespace().nth(1)?.parse().ok()?)
 }
 
-/// Other systems do not tell without a library.
+/// `None`: other systems do not report the parent without a library.
 #[cfg(not(target_os = "linux"))]
 pub fn parent_of(_pid: Pid) -> Option<Pid> {
     None

@@ -1,4 +1,4 @@
-//! Limits of a process that reads what someone built to do harm.
+//! Limits of a process that reads hostile input.
 
 use rustix::process::{Pid, Resource, Rlimit, setrlimit};
 

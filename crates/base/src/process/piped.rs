@@ -71,7 +71,7 @@ impl Piped {
         Ok(exit.into())
     }
 
-    /// Leaves the processes running that the exited child left.
+    /// Lets the processes run that the exited child left.
     pub fn leave(mut self) {
         self.group.release();
     }

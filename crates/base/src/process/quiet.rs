@@ -176,7 +176,7 @@ async fn talk(child: &mut Child, input: Option<&[u8]>, limit: usize) -> io::Resu
     Ok(output)
 }
 
-/// No error if the program does not read its input.
+/// Writes `input`. A program that does not read it causes no error.
 async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(input).await;
@@ -245,7 +245,7 @@ mod tests {
             0,
         );
         made.unwrap();
-        // Both hold the pipe open for writing, one of them in a session of its own.
+        // Both processes hold the pipe open for writing, one of them in a session of its own.
         let script = "exec 3<>pipe 4>pipe; sleep 600 3<&- & setsid sleep 600 3<&- & echo done";
         let invocation = Invocation {
             cwd: Some(folder.path().to_owned()),

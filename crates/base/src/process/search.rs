@@ -1,4 +1,4 @@
-//! Where programs are found. Entries of `PATH` that depend on the working directory, such as `.` or
+//! Finds programs in `PATH`. Entries of `PATH` that depend on the working directory, such as `.` or
 //! `node_modules/.bin`, are ignored: the working directory may contain anything.
 
 use std::borrow::Cow;

@@ -169,7 +169,7 @@ const OTHER_SHELLS: &[&str] = &[
     "zsh",
     "zssh",
 ];
-/// Programs of osier around a command, which read nothing.
+/// Programs that osier puts around a command. They read nothing.
 #[cfg(target_os = "linux")]
 const WRAPPERS: [&str; 4] = ["bwrap", "osier", "osier-starter", "setsid"];
 
@@ -191,7 +191,7 @@ impl From<PtySize> for Winsize {
     }
 }
 
-/// This side of a pseudo-terminal.
+/// The parent's side of a pseudo-terminal.
 #[derive(Debug)]
 pub struct Pty {
     output: pipe::Receiver,
@@ -202,7 +202,7 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// Reads all that there is, as far as it fits.
+    /// Reads all the output there is, as far as `buffer` has space.
     async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             self.output.readable().await?;
@@ -213,7 +213,7 @@ impl Pty {
                     Ok(more) if more > 0 => length += more,
                     _ if length > 0 => break,
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    // Linux reports so that nothing has the terminal open any more.
+                    // With this error Linux reports that no process has the terminal open any more.
                     Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
                         return Ok(0);
                     }
@@ -238,7 +238,7 @@ impl Pty {
         Ok(())
     }
 
-    /// Changes the size, which the program is informed of.
+    /// Changes the size and notifies the program of it.
     pub fn resize(&self, size: PtySize) -> io::Result<()> {
         Ok(tcsetwinsize(&self.output, size.into())?)
     }
@@ -288,7 +288,7 @@ impl Pty {
         }
     }
 
-    /// Other systems do not tell.
+    /// `OtherShell`, which could be any program: other systems do not report the reader.
     #[cfg(not(target_os = "linux"))]
     pub fn reader(&self) -> LineReader {
         LineReader::OtherShell
@@ -304,7 +304,8 @@ pub enum LineReader {
     OtherShell,
     /// Another program.
     Program,
-    /// Another program, which a program with a language of its own has started: that one reads what the program leaves.
+    /// Another program, started by a program that runs commands, such as a shell: the parent reads
+    /// the input that the child leaves.
     ProgramBefore { is_shell: bool },
 }
 
@@ -320,8 +321,9 @@ struct Process {
 
 #[cfg(target_os = "linux")]
 impl Process {
-    /// Whether the program is one of the system, and still has the name of a shell behind all links: `bash` could be a link to
-    /// another shell. Only BusyBox is many programs.
+    /// Whether the program is one of the system and, after all links, still has the name of a
+    /// shell: `bash` could be a link to another shell. BusyBox has its own name for all its
+    /// programs.
     fn is_system(&self) -> bool {
         let program = std::fs::read_link(format!("/proc/{}/exe", self.id)).unwrap_or_default();
         let name = program.file_name().and_then(OsStr::to_str);
@@ -330,7 +332,8 @@ impl Process {
         is_shell && FOLDERS.iter().any(|folder| program.starts_with(folder))
     }
 
-    /// Whether paths are the same files for it as for osier. `chroot`, `nsenter` and `unshare` become the shell that they start.
+    /// Whether a path is the same file for the process as for osier. The list of names does not
+    /// catch `chroot`, `nsenter` and `unshare`: they become the shell that they start.
     fn sees_same_files(&self) -> bool {
         let same = |link: &str| {
             let own = std::fs::read_link(format!("/proc/self/{link}"));
@@ -341,7 +344,7 @@ impl Process {
     }
 }
 
-/// The name of a program without its version, and without what it says about itself: `tmux: client`.
+/// The name of a program without its version and its role: `tmux` for `tmux: client`.
 #[cfg(target_os = "linux")]
 fn plain_name(name: &str) -> &str {
     let name = name.split(':').next().unwrap_or(name);

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use super::{environment, user_terminal};
 
-/// The hidden subcommand that stands for an editor: the variable and the files follow.
+/// The hidden subcommand that acts as an editor: the variable and the files follow.
 const EDITOR: &str = "__editor";
 /// The hidden subcommand that runs a command on the terminal of the screen: the shell and the command follow.
 const ON_TERMINAL: &str = "__on-terminal";
@@ -114,7 +114,7 @@ pub fn run_for_user(mut arguments: impl Iterator<Item = OsString>) -> Option<Exi
         _ => (None, NO_EDITOR),
     };
     if code.is_none() {
-        // Nothing reads it when standard error is closed.
+        // If standard error is closed, the problem cannot be reported.
         let _ = writeln!(crate::terminal_output::stderr(), "{problem}");
     }
     Some(code.map_or(ExitCode::FAILURE, ExitCode::from))

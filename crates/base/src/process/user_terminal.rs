@@ -112,7 +112,7 @@ fn editor<'a>(
         .unwrap_or("vi")
 }
 
-/// The end of the screen. Commands of the user find it until it is dropped.
+/// The screen's end of the socket. Commands of the user find the socket until this is dropped.
 #[derive(Debug)]
 pub struct TerminalLender {
     _folder: TemporaryFolder,

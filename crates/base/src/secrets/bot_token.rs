@@ -1,4 +1,5 @@
-//! Tokens of bots at Discord, which have no prefix: three parts between points, of which the first is a number in Base64.
+//! Tokens of bots at Discord, which have no prefix: three parts separated by dots, of which the
+//! first is a number in Base64.
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ pub(super) const NAME: &str = "Discord token";
 /// The lengths of the three parts.
 const PARTS: [Range<usize>; 3] = [23..29, 6..8, 27..45];
 
-/// The places of the tokens in `text`, in order.
+/// The positions of the tokens in `text`, in order.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();

@@ -37,8 +37,8 @@ static KNOWN: RwLock<Known> = RwLock::new(Known {
     finder: None,
 });
 
-/// Adds values that no text may contain that leaves the program. They stay in memory only. The name of a variable, as in
-/// `${TOKEN}`, is no value.
+/// Adds values that must not be in any text that leaves the program. They stay in memory only. The
+/// name of a variable, as in `${TOKEN}`, is no value.
 pub fn add_known(values: impl IntoIterator<Item = String>) {
     let mut new: Vec<String> = values.into_iter().flat_map(|value| forms(&value)).collect();
     {
@@ -98,7 +98,7 @@ fn collect(value: &Value, is_secret: bool, values: &mut Vec<String>) {
     }
 }
 
-/// The value, without the scheme of a header, and as it is written in JSON and in URLs.
+/// The forms of a value: with and without the scheme of a header, and as JSON and URLs write it.
 fn forms(value: &str) -> Vec<String> {
     let value = value.trim();
     let mut forms = vec![value.to_owned()];
@@ -137,7 +137,7 @@ fn in_url(text: &str) -> String {
     escaped
 }
 
-/// Where these values are in `text`.
+/// The positions of known values in `text`.
 pub fn find_known(text: &str) -> Vec<Range<usize>> {
     let found = |known: &Known| {
         let finder = known.finder.iter();
@@ -160,7 +160,7 @@ pub fn find_known(text: &str) -> Vec<Range<usize>> {
     found(&known)
 }
 
-/// The bytes at the end of `text` that can be the start of such a value.
+/// The bytes at the end of `text` that can be the start of a known value.
 pub fn started_known(text: &str) -> usize {
     let known = KNOWN.read();
     let is_start = |end: &str| {
@@ -175,9 +175,9 @@ pub fn started_known(text: &str) -> usize {
     start.map_or(0, |(at, _)| text.len() - earliest - at)
 }
 
-/// `text` without these values; borrowed if it has none.
+/// `text` without known values; borrowed if it has none.
 ///
-/// For texts that someone needs to read, such as errors and events: what only looks like a key stays.
+/// For texts that people need to read, such as errors and events: what only looks like a key stays.
 pub fn hide_known(text: &str) -> Cow<'_, str> {
     let ranges = find_known(text);
     if ranges.is_empty() {
@@ -194,8 +194,8 @@ pub fn hide_known(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Appends `value` as JSON without these values: every line that osier writes for a program. Nothing if it cannot be encoded;
-/// returns whether it was. A replaced value leaves valid JSON.
+/// Appends `value` as JSON without known values: every line that osier writes for a program.
+/// Returns false and appends nothing if it cannot be encoded. A replaced value leaves valid JSON.
 pub fn write_json(value: &impl Serialize, output: &mut Vec<u8>) -> bool {
     let start = output.len();
     if serde_json::to_writer(&mut *output, value).is_err() {

@@ -92,7 +92,7 @@ pub fn scan(text: &str) -> Vec<Found> {
         let name = bot_token::NAME;
         found.extend(tokens.into_iter().map(|range| Found { name, range }));
         sort::by_key(&mut found, |found| found.range.start);
-        // A value behind a name was found before.
+        // A value after a name was found before.
         found.dedup_by(|later, earlier| later.range.start < earlier.range.end);
     }
     found
@@ -145,7 +145,7 @@ fn formatted(text: &str, format: &Format, prefix: Range<usize>) -> Option<Value>
         return None;
     }
     let end = end(text, prefix.end, |byte| format.characters.contain(byte));
-    // The point after a key ends a sentence.
+    // A dot after a key ends a sentence.
     let body = text[prefix.end..end].trim_end_matches('.');
     let end = prefix.end + body.len();
     if body.len() < format.least {

@@ -1,4 +1,5 @@
-//! Values behind a name: `API_KEY=…`, `"apiKey": "…"`, `aws_secret_access_key = …`, `--password …`, `<password>…`.
+//! Values after a name: `API_KEY=…`, `"apiKey": "…"`, `aws_secret_access_key = …`, `--password …`,
+//! `<password>…`.
 
 use std::ops::Range;
 
@@ -6,7 +7,7 @@ use super::signs::{Value, end, is_credential, is_placeholder, is_random};
 use super::table::{ENDINGS, POSITIONS, TYPED, USUAL};
 use crate::text;
 
-/// Bytes before a name that are searched for what it belongs to.
+/// Bytes before a name that are searched for the object that the name belongs to.
 const BEFORE: usize = 200;
 /// The shortest password that counts.
 const SHORTEST_TYPED: usize = 6;
@@ -29,7 +30,7 @@ enum Form {
     Element,
 }
 
-/// The value behind `name`, one of the list, which is at `word`.
+/// The value after `name`, one of [`NAMES`], which is at `word`.
 pub(super) fn read(text: &str, name: &str, word: Range<usize>) -> Option<Value> {
     let bytes = text.as_bytes();
     let before = text::tail_bytes(&text[..word.start], BEFORE);
@@ -71,7 +72,7 @@ pub(super) fn read(text: &str, name: &str, word: Range<usize>) -> Option<Value> 
             12
         };
         let is_code = !is_loud && matches!(form, Form::Spaced | Form::Close) && value.contains('.');
-        // More words can follow a long one in a log or a message.
+        // More words can follow a long value in a log or a message.
         let is_in_text = value.len() >= LONG && bytes.get(end) == Some(&b' ');
         let ends = is_loud || form == Form::Quoted || is_in_text || is_complete(bytes, end, form);
         value.len() >= least && !is_code && ends && is_random(value)
@@ -89,7 +90,7 @@ fn ends_with(text: &str, end: &str) -> bool {
     last.is_some_and(|last| last.eq_ignore_ascii_case(end))
 }
 
-/// Where the value of a name starts that ends at `at`, and how it is written.
+/// The start and the form of the value whose name ends at `at`.
 fn start_of_value(text: &str, before: &str, mut at: usize) -> Option<(usize, Form)> {
     let bytes = text.as_bytes();
     let ending = |at: usize| {
@@ -161,7 +162,8 @@ fn is_complete(bytes: &[u8], end: usize, form: Form) -> bool {
     }
 }
 
-/// Whether a person typed it: short, with digits or other signs among letters.
+/// Whether the value looks like a password that a person made up: digits or other signs among
+/// letters.
 fn is_password(value: &str) -> bool {
     let has = |kind: fn(u8) -> bool| value.bytes().any(kind);
     let has_letter = has(|byte| byte.is_ascii_alphabetic());

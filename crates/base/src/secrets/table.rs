@@ -213,7 +213,7 @@ pub(super) const FORMATS: &[Format] = &[
     format("Docker token", "dckr_oat_", Url, 20),
     format("Typeform token", "tfp_", Dotted, 40),
     format("Dropbox token", "sl.", Dotted, 100),
-    // Square has the same.
+    // Tokens of Square have the same prefix.
     format("Facebook token", "EAA", Url, 60),
     format("Twitter token", "AAAAAAAAAAAAAAAAAAAAA", Query, 60),
     format("Shippo token", "shippo_live_", Hexadecimal, 40),
@@ -270,7 +270,7 @@ pub(super) struct Infix {
     pub mark: &'static str,
     /// The characters before the mark, and their least and greatest number.
     pub before: (Characters, usize, usize),
-    /// The characters after it, and their least number.
+    /// The characters after the mark, and their least number.
     pub after: (Characters, usize),
 }
 
@@ -348,7 +348,7 @@ pub(super) const PLACEHOLDERS: &[&str] = &[
     "....", "…", "00000000", "insert", "abcdefgh", "sample", "fake",
 ];
 
-/// Passwords in URLs that only show where one belongs.
+/// Passwords in URLs that only show where a password belongs.
 #[rustfmt::skip]
 pub(super) const USUAL: &[&str] = &[
     "pass", "password", "passwd", "pw", "pwd", "secret", "user", "username", "token", "key", "postgres", "root", "admin",

@@ -1,5 +1,5 @@
-//! Formats of keys by their vendors, values behind names, and innocent texts. The keys are made up at run time, so that no
-//! scanner takes them for real ones.
+//! Formats of keys by their vendors, values after names, and innocent texts. The keys are made up
+//! at run time, so that no scanner takes them for real ones.
 
 use super::*;
 

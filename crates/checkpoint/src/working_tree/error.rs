@@ -1,4 +1,4 @@
-//! Why the working tree is not compared.
+//! The reasons why the working tree is not compared.
 
 use thiserror::Error;
 

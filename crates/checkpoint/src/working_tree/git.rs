@@ -15,7 +15,7 @@ pub(super) const SUBMODULE: u32 = 0o160_000;
 /// Maximum bytes of a file list.
 const LIST: usize = 16 * 1024 * 1024;
 
-/// A path that may differ from the commit, and its content there.
+/// A path that may differ from the commit, and its content in the commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Tracked {
     /// As git writes it; 0 if the path is not in the commit.

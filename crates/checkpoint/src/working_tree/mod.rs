@@ -22,7 +22,7 @@ use osier_tools::encoding::{self, TextEncoding};
 
 /// Maximum number of compared files; further ones are counted.
 const MAX_FILES: usize = 2_000;
-/// Maximum bytes of one file, and of all; larger files are listed without lines.
+/// Maximum bytes of one file, and of all files; larger files are listed without lines.
 const MAX_FILE: u64 = 2 * 1024 * 1024;
 const MAX_ALL: u64 = 32 * 1024 * 1024;
 /// The git mode of a link.
@@ -62,7 +62,7 @@ pub async fn against_head(cwd: &Path) -> Result<WorkingTree, WorkingTreeError> {
 enum Side<'a> {
     Nothing,
     Text(Cow<'a, str>, TextEncoding),
-    /// Not text, too large, or a submodule.
+    /// The content is not text, is too large, or is a submodule.
     Other,
 }
 

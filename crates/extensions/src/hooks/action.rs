@@ -1,4 +1,4 @@
-//! The work of a hook.
+//! The action of a hook: what osier runs.
 
 use super::callback::Callback;
 use super::service::Service;

@@ -26,7 +26,7 @@ use osier_peers::tools::{GENERAL, ScriptCall, ours, seen};
 use osier_permissions::{Advised, Advisor, Hint, Hints};
 use osier_protocol::{HookEvent, TOOL as TODO};
 
-/// The start of the names of commands that are prompts of MCP servers.
+/// The prefix of the names of commands that are prompts of MCP servers.
 const SERVER_PROMPT: &str = "mcp__";
 /// How often in a row hooks can continue a model that has finished.
 const CONTINUATIONS: u32 = 8;
@@ -48,7 +48,7 @@ pub struct AgentHooks {
     session: Arc<SessionHooks>,
     /// The id and kind of a subagent.
     sub_agent: Option<(String, String)>,
-    /// The agent receives the context from the start of the session.
+    /// Whether the agent receives the context of `SessionStart` hooks.
     is_main: bool,
     cwd: PathBuf,
     hints: Arc<Hints>,
@@ -59,9 +59,9 @@ pub struct AgentHooks {
 struct State {
     /// Why the run ends after this turn.
     stop: Option<String>,
-    /// Context from before a call, which the model reads after its result, by call id.
+    /// Context of hooks that ran before a call, by call id: the model reads it after the result.
     before: HashMap<String, Vec<String>>,
-    /// The message that continues the run, until it is committed.
+    /// The message of a hook that continues the run, until it is committed.
     own: Option<String>,
     /// How often hooks continued the run since the last prompt.
     continuations: u32,
@@ -69,7 +69,7 @@ struct State {
     answer: String,
     /// When calls that run have started, by call id.
     started: HashMap<String, Instant>,
-    /// The calls of the answer that have run, as hooks see them.
+    /// The calls of the last answer that have run, as hooks see them.
     batch: Vec<Value>,
     /// Context for the next request.
     after: Vec<String>,
@@ -270,7 +270,8 @@ impl AgentHooks {
         }
     }
 
-    /// Runs the hooks for the to-dos that a call adds or completes. Returns the reason to deny it.
+    /// Runs the hooks for the to-dos that a call adds or completes. Returns the reason to deny the
+    /// call.
     async fn judge_tasks(&self, call: &CheckedCall) -> Option<String> {
         let events = [HookEvent::TaskCreated, HookEvent::TaskCompleted];
         if !events.iter().any(|event| self.session.has(*event)) {
@@ -296,7 +297,7 @@ impl AgentHooks {
         None
     }
 
-    /// The to-dos of a call, and whether they are done; `None` if it is about none.
+    /// The to-dos of a call, and whether they are done; `None` if the call has no to-dos.
     fn tasks(&self, call: &CheckedCall) -> Option<Vec<(String, bool)>> {
         if call.call.name != TODO {
             return None;
@@ -368,7 +369,7 @@ impl AgentHooks {
         }
     }
 
-    /// The calls of an answer have run, in the order of `results`.
+    /// Runs the hooks for an answer whose calls have all run, in the order of `results`.
     async fn judge_batch(&self, results: &[ToolResultMessage]) {
         let mut calls = std::mem::take(&mut self.lock().batch);
         if calls.is_empty() {
@@ -389,7 +390,8 @@ impl AgentHooks {
         }
     }
 
-    /// The model has finished: a message that continues the run, if a hook requires it.
+    /// Runs the hooks for the end of a run. Returns a message that continues the run, if a hook
+    /// requires it.
     async fn judge_end(&self) -> Option<UserMessage> {
         let (event, names) = match &self.sub_agent {
             Some((_, kind)) => (HookEvent::SubagentStop, vec![kind.as_str()]),

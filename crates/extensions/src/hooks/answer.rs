@@ -1,7 +1,8 @@
 //! The answer of hooks: exit code and JSON of one hook, and the combined answer for an event.
 //!
-//! The contract is Claude Code's (`fields`). Output is untrusted: invalid output is one line for the user. What blocks if
-//! a hook did not answer, or not in a way that is understood, is in [`Blocks`].
+//! The contract is Claude Code's (`fields`). Output is untrusted: invalid output is one line for
+//! the user. [`Blocks`] says which events are blocked if a hook did not answer, or if its answer is
+//! not understood.
 
 use std::time::Duration;
 
@@ -42,7 +43,7 @@ pub(super) struct Output<'a> {
     pub stderr: &'a str,
     /// The hook printed more than osier stores.
     pub is_cut: bool,
-    /// The JSON that it received.
+    /// The JSON that the hook received.
     pub input: &'a [u8],
 }
 
@@ -71,11 +72,11 @@ pub(super) struct HookAnswer {
     pub messages: Vec<String>,
     /// The error of the hook itself.
     pub problem: Option<String>,
-    /// The events that it blocks, because it is unknown what the hook would have answered.
+    /// The events that the failure blocks, because the answer of the hook is unknown.
     pub blocks: Blocks,
     /// Fields of the contract that osier does not support.
     pub unsupported: Vec<&'static str>,
-    /// The user interrupted the wait for it.
+    /// The user interrupted the wait for the hook.
     pub interrupted: bool,
 }
 
@@ -123,7 +124,7 @@ impl HookAnswer {
         if is_unanswered(code) {
             return Self::unanswered(problem);
         }
-        // Its output can only be stricter than no answer.
+        // The output of a failed hook can only be stricter than no answer.
         let printed = Self::of_output(event, output);
         Self {
             block: printed.block,
@@ -139,7 +140,7 @@ impl HookAnswer {
         }
     }
 
-    /// The answer of a hook that failed; it has no other effect.
+    /// The answer of a hook that failed: osier reports the problem, and continues.
     pub(super) fn failed(problem: impl Into<String>) -> Self {
         Self {
             problem: Some(problem.into()),
@@ -147,7 +148,7 @@ impl HookAnswer {
         }
     }
 
-    /// The answer of a hook that failed, and that might have blocked.
+    /// The answer of a hook that failed and might have blocked the event.
     pub(super) fn unanswered(problem: impl Into<String>) -> Self {
         Self {
             blocks: Blocks::Guards,
@@ -155,7 +156,7 @@ impl HookAnswer {
         }
     }
 
-    /// The same for a hook whose answer is not understood.
+    /// The answer of a hook whose output is not understood.
     fn unread(problem: impl Into<String>) -> Self {
         Self {
             blocks: Blocks::Decisions,
@@ -263,7 +264,7 @@ impl HookAnswer {
         }
     }
 
-    /// Leaves only what is stricter than no answer.
+    /// Removes everything that is not stricter than no answer.
     pub(super) fn drop_grants(&mut self) {
         self.input = None;
         self.retry = false;
@@ -332,7 +333,7 @@ impl HookAnswer {
         all
     }
 
-    /// The outcome in a word.
+    /// The outcome in one word.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self {
@@ -368,8 +369,8 @@ impl HookAnswer {
     }
 }
 
-/// Whether a hook that ended so did not answer: a signal ended it, also behind a shell, or it could not start. The
-/// contract gives every other code a meaning.
+/// Whether the exit code of a hook means no answer: a signal ended the hook, perhaps below a shell,
+/// or it could not start. The contract gives every other code a meaning.
 fn is_unanswered(code: Option<i32>) -> bool {
     matches!(code, None | Some(126 | 127 | 129..=192))
 }

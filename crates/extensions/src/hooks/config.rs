@@ -28,7 +28,7 @@ pub struct HookFile {
     pub file: ConfigFile,
     /// The file belongs to the project.
     pub of_project: bool,
-    /// The file contains other settings too, so a missing `hooks` is not an error.
+    /// The file also contains other settings, so a missing `hooks` is not an error.
     pub of_settings: bool,
 }
 
@@ -43,23 +43,23 @@ pub(super) struct Handler {
     pub action: Action,
     /// The configured timeout.
     pub timeout: Option<Duration>,
-    /// osier does not wait for it.
+    /// Whether the hook runs in the background: osier does not wait for it.
     pub in_background: bool,
-    /// The calls of the tool that it applies to.
+    /// The calls of the tool that the hook applies to.
     pub condition: Option<Rule>,
-    /// The configured effect of its failures.
+    /// The configured effect of failures of the hook.
     pub on_failure: Option<OnFailure>,
-    /// The file that configures it.
+    /// The file that configures the hook.
     pub file: PathBuf,
 }
 
 impl Handler {
-    /// Whether a program runs, and no other action.
+    /// Whether the action of the hook is a program.
     pub(super) fn is_program(&self) -> bool {
         matches!(self.action, Action::Program)
     }
 
-    /// Whether it is a function of the program that uses osier.
+    /// Whether the hook is a function of the program that uses osier.
     pub(super) fn is_function(&self) -> bool {
         matches!(self.action, Action::Function(_))
     }
@@ -97,7 +97,7 @@ pub(super) struct Config {
 }
 
 impl Config {
-    /// Keeps the hooks in `before` of files that have faults now.
+    /// Keeps the hooks from `before` of files that now have faults.
     pub(super) fn keep(&mut self, before: &[Arc<Handler>]) {
         let is_damaged = |handler: &&Arc<Handler>| {
             let mut paths = self.faults.iter().map(|fault| &fault.path);
@@ -179,7 +179,7 @@ struct Reader<'a> {
     file: &'a HookFile,
     text: &'a str,
     parsed: Parsed,
-    /// The part that is read belongs to a guard.
+    /// Whether the part that is read belongs to a guard.
     guards: bool,
 }
 
@@ -275,7 +275,7 @@ impl Reader<'_> {
         self.fault(text, &message, &hint);
     }
 
-    /// Names the fields that are not `known`, in the object `of`. Returns whether there are any.
+    /// Reports the fields of the object `of` that are not `known`. Returns whether there are any.
     fn unknown_fields(
         &mut self,
         fields: Option<&Map<String, Value>>,
@@ -297,8 +297,8 @@ impl Reader<'_> {
         !unknown.is_empty()
     }
 
-    /// Names what no tool has in a matcher: its hooks would guard nothing. Settings of Claude Code can name tools that
-    /// only Claude Code has.
+    /// Reports names in a matcher that no tool has: its hooks would guard nothing. Settings of
+    /// Claude Code can name tools that only Claude Code has.
     fn unknown_tools(&mut self, matcher: &Matcher) {
         let text = matcher.text();
         let words = matcher.words().iter();
@@ -423,7 +423,7 @@ impl Reader<'_> {
         found.or(Some(OnFailure::Block))
     }
 
-    /// `None` after a reported error.
+    /// Reads the condition of a hook; `None` after a reported error.
     #[expect(clippy::option_option, reason = "an error and an absence differ")]
     fn condition(&mut self, event: HookEvent, hook: &Map<String, Value>) -> Option<Option<Rule>> {
         let Some(value) = hook.get("if") else {
@@ -455,8 +455,8 @@ impl Reader<'_> {
         rule.map(Some)
     }
 
-    /// Reports an error because of which hooks are missing. Settings of Claude Code can have others than guards that osier
-    /// does not support.
+    /// Reports an error because of which hooks are missing. In settings of Claude Code, a missing
+    /// hook is a fault only if it is a guard.
     fn fault(&mut self, word: &str, message: &str, hint: &str) {
         self.warn(word, message, hint);
         if self.guards || !self.file.of_settings {

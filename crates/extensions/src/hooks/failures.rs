@@ -1,4 +1,5 @@
-//! Failures of hooks and their effects: one table for the documentation and the tests that play it.
+//! Failures of hooks and their effects: one table for the documentation, and for tests that run
+//! each failure.
 
 use std::fmt::Write as _;
 
@@ -11,9 +12,10 @@ pub enum Blocks {
     Nothing,
     /// The events that ask whether something may happen.
     Guards,
-    /// The same, and the events that ask whether the model may finish: the answer is there, and not understood.
+    /// The guards, and the events that ask whether the model may finish: there is an answer, but it
+    /// is not understood.
     Decisions,
-    /// All that can be blocked: the hook blocks.
+    /// Everything that can be blocked: the hook itself blocks.
     Everything,
 }
 
@@ -33,12 +35,12 @@ impl Blocks {
 #[derive(Debug, Clone, Copy)]
 pub struct Failure {
     pub what: &'static str,
-    /// Commands that fail so; with a `timeout` of 1 second.
+    /// Commands that fail in this way with a `timeout` of 1 second.
     pub commands: &'static [&'static str],
     pub blocks: Blocks,
 }
 
-/// All ways, in the order of the documentation.
+/// All ways in which a hook can fail, in the order of the documentation.
 pub const FAILURES: &[Failure] = &[
     Failure {
         what: "exit code 2: standard error is the reason",

@@ -1,5 +1,6 @@
-//! The fields of an answer in JSON: one row for each, with the events that know it. The reader checks an answer against
-//! the rows: a field that no row has for its event, or with another type, is named. The documentation is made from them.
+//! The fields of an answer in JSON: one row for each, with the events that have it. The reader
+//! checks an answer against the rows, and reports a field that the event does not have or whose
+//! type is wrong. The documentation is made from the rows.
 
 use std::fmt::Write as _;
 
@@ -19,7 +20,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// The addition to the name of a field of this object.
+    /// The text after the name of a field of this object, in messages.
     fn location(self) -> &'static str {
         match self {
             Self::Answer => "",
@@ -79,7 +80,7 @@ struct Row {
     part: Part,
     name: &'static str,
     kind: Kind,
-    /// The events that know it.
+    /// The events that have the field.
     events: fn(&EventInfo) -> bool,
     /// The effect of the field; empty if osier does not support the field.
     effect: &'static str,
@@ -141,7 +142,7 @@ fn before_switch(info: &EventInfo) -> bool {
     info.event == HookEvent::PreModelSwitch
 }
 
-/// Both ask what happens with a call or a switch.
+/// Whether the event asks for a decision about a call or a switch of the model.
 fn decided(info: &EventInfo) -> bool {
     before_call(info) || before_switch(info)
 }
@@ -210,7 +211,7 @@ const ROWS: &[Row] = rows! {
 
 const SPECIFIC: &str = "hookSpecificOutput";
 const EVENT_NAME: &str = "hookEventName";
-/// Names with which answers decide that the contract does not have.
+/// Names that the contract does not have, but with which answers decide.
 const SYNONYMS: &[&str] = &[
     "action",
     "allow",
@@ -261,7 +262,7 @@ pub(super) fn read<'a>(
         problems: Vec::new(),
         unsupported: Vec::new(),
     };
-    // A hook that prints its input, as `tee` does, says nothing with that.
+    // A hook that prints its input, as `tee` does, does not answer with it.
     let echo = match answer.get("hook_event_name") {
         Some(_) => serde_json::from_slice(input).unwrap_or_default(),
         None => Value::Null,
@@ -326,7 +327,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Fields that mean nothing without another, or next to another.
+    /// Reports fields that have no meaning without another field, or together with it.
     fn check_combinations(&mut self) {
         let reason = self.get(Part::Specific, "permissionDecisionReason");
         if reason.is_some() && self.get(Part::Specific, "permissionDecision").is_none() {
@@ -364,7 +365,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The field that an unknown one is likely to mean.
+/// The field that is likely to be meant by an unknown one.
 fn advice(info: &EventInfo, part: Part, name: &str) -> String {
     let known = || ROWS.iter().filter(|row| (row.events)(info));
     let here = || known().filter(|row| row.part == part);

@@ -8,10 +8,11 @@ use super::service::Service;
 /// The fields of each type.
 pub(super) const FIELDS: &[&str] = &["type", "timeout", "if", "onFailure", "statusMessage"];
 
-/// A field with another value than the expected one, which is described.
+/// A field with a wrong value, and a description of the expected value.
 pub(super) type Unfit = (&'static str, &'static str);
 
-/// Reads a hook with the value of the field that it needs; `true` for a hook of a project.
+/// Reads the action of a hook from its fields and the value of the required field; `true` for a
+/// hook of a project.
 type ReadAction = fn(&Map<String, Value>, &str, bool) -> Result<Action, Unfit>;
 
 /// A type of hooks.
@@ -19,9 +20,9 @@ pub(super) struct Kind {
     pub name: &'static str,
     /// The field that each hook of this type has.
     pub needs: &'static str,
-    /// Its own fields.
+    /// The fields that only this type has.
     pub fields: &'static [&'static str],
-    /// Reads them.
+    /// Reads the action of a hook of this type.
     pub read: ReadAction,
 }
 

@@ -59,7 +59,7 @@ pub struct Hooks {
     state: Mutex<State>,
     /// The hooks of a program that uses osier.
     callbacks: Option<Arc<CallbackHooks>>,
-    /// Decides whether a hook runs that lies in the project.
+    /// Decides whether a hook runs whose program is in the project.
     guard: Option<Arc<dyn ProgramGuard>>,
 }
 
@@ -84,7 +84,7 @@ pub struct HookCheck {
     pub guards: usize,
     /// The errors of guards that cannot start.
     pub obstacles: Vec<Problem>,
-    /// The errors of the files.
+    /// The errors in the files.
     pub problems: Vec<Problem>,
 }
 
@@ -254,7 +254,8 @@ fn key(handler: &Handler) -> Key {
     (handler.event, handler.command.clone(), handler.args.clone())
 }
 
-/// Whether one run answers for both hooks: a run in the background answers for none that guards.
+/// Whether one run can answer for both hooks: they must agree on the action, on the effect of
+/// failures, and on whether osier waits.
 fn is_same(one: &Handler, other: &Handler) -> bool {
     key(one) == key(other)
         && is_same_action(&one.action, &other.action)

@@ -14,15 +14,15 @@ use osier_protocol::HookEvent;
 pub struct ModelSwitch {
     pub from: String,
     pub to: String,
-    /// The name that was asked for.
+    /// The name that the user entered.
     pub requested: Option<String>,
-    /// Not the user's choice.
+    /// Whether osier switched the model without a choice of the user.
     pub is_automatic: bool,
     /// Tokens of the conversation, which the next request sends.
     pub tokens: u64,
-    /// The cache of the model before is likely to be there.
+    /// Whether the cache of the previous model is likely to be valid.
     pub is_cached: bool,
-    /// The cache lives for an hour, not for five minutes.
+    /// Whether the cache is valid for an hour, not for five minutes.
     pub is_long: bool,
     /// US dollars for writing the tokens to the cache of the new model; `None` if it has no price.
     pub cost: Option<f64>,
@@ -63,7 +63,7 @@ impl ModelSwitch {
 }
 
 impl SessionHooks {
-    /// The session has the instructions in `file`.
+    /// Runs the hooks for instructions in `file` that the session has loaded.
     pub async fn instructed(&self, file: &Path, of_user: bool, cwd: &Path) {
         let reason = "session_start";
         let kind = if of_user { "User" } else { "Project" };
@@ -72,7 +72,7 @@ impl SessionHooks {
             .await;
     }
 
-    /// The settings in `file` are read again.
+    /// Runs the hooks for a change of the settings in `file`.
     pub async fn configured(&self, file: &Path, cwd: &Path) {
         let source = "user_settings";
         let fields = json!({"source": source, "file_path": file});
@@ -80,7 +80,7 @@ impl SessionHooks {
             .await;
     }
 
-    /// The user is about to select another model.
+    /// Runs the hooks before the user switches to another model, and returns their decision.
     pub async fn before_switch(&self, switch: &ModelSwitch, cwd: &Path) -> SwitchDecision {
         let (event, fields) = (HookEvent::PreModelSwitch, switch.fields());
         let answer = self.occur(event, &switch.to, fields, cwd).await;
@@ -96,7 +96,7 @@ impl SessionHooks {
         }
     }
 
-    /// Another model was selected.
+    /// Runs the hooks after a switch to another model.
     pub async fn after_switch(&self, switch: &ModelSwitch, cwd: &Path) {
         let (event, fields) = (HookEvent::PostModelSwitch, switch.fields());
         let answer = self.occur(event, &switch.to, fields, cwd).await;
@@ -105,7 +105,8 @@ impl SessionHooks {
         }
     }
 
-    /// A server asks the user: the answer of a hook, if one answers. `request` has the names of MCP.
+    /// Runs the hooks for a server that asks the user. Returns the answer of a hook, if one
+    /// answers. The fields of `request` have the names of MCP.
     pub async fn elicited(
         &self,
         server: &str,
@@ -131,7 +132,7 @@ impl SessionHooks {
         reply(answer)
     }
 
-    /// The user has answered a server with `given`: the answer to send.
+    /// Runs the hooks for the answer `given` of the user to a server. Returns the answer to send.
     pub async fn answered(
         &self,
         server: &str,

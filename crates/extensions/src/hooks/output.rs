@@ -1,4 +1,5 @@
-//! The output of a hook: an answer in JSON, or a text. What looks like an answer and cannot be read is no text.
+//! The output of a hook: an answer in JSON, or a text. An output that looks like an answer but
+//! cannot be read is not used as a text.
 
 use std::sync::LazyLock;
 
@@ -16,7 +17,7 @@ static DECIDES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
-/// Lines that may begin an answer after other text.
+/// Maximum number of lines that are tried as the start of an answer after other text.
 const TRIED: usize = 4 * 1024;
 
 /// The meaning of an output.
@@ -26,7 +27,7 @@ pub(super) enum Printed {
     Text(String),
     /// The output seems to contain an answer, which cannot be read.
     Unread(String),
-    /// The output is not one of the hook.
+    /// The output is not from the hook.
     Foreign(&'static str),
 }
 
@@ -89,7 +90,7 @@ fn hidden(printed: &str, is_context: bool) -> Option<&'static str> {
             Ok(Value::Array(list)) => list
                 .iter()
                 .any(|value| (!is_context && decides_in_list(value)) || is_answer(value)),
-            // A list of lists that is too deep to be read.
+            // The list may be too deeply nested to be read.
             _ => !is_context && inner.trim_start().starts_with(['[', '{']),
         };
         if is_list {
@@ -161,7 +162,7 @@ mod tests {
             ("{} {}".to_owned(), "trailing characters"),
             (
                 "{\"reason\": 1, \"reason\": 2}".to_owned(),
-                "the key `reason` is there twice",
+                "duplicate key `reason`",
             ),
             ("{\"reason\": \"\u{fffd}\"}".to_owned(), "is not UTF-8"),
             (

@@ -8,7 +8,8 @@ use osier_base::process::{Invocation, run_captured};
 use super::config::Handler;
 use osier_permissions::trust::{ProgramUse, command, project_root};
 
-/// Prints what the shell runs for `$1`: an executable file, or the name of a builtin.
+/// A shell script that prints what the shell runs for `$1`: an executable file, or the name of a
+/// builtin.
 const FIND: &str = r#"found=$(command -v -- "$1") || exit
 case $found in */*) [ -f "$found" ] && [ -x "$found" ] || exit ;; esac
 printf %s "$found""#;
@@ -40,7 +41,8 @@ pub(super) async fn obstacle(handler: &Handler, cwd: &Path, root: &Path) -> Opti
     missing_script(&words, cwd)
 }
 
-/// The error for a script that an interpreter would not find: not all of them say so with an exit code that blocks.
+/// The error for a script that an interpreter would not find: not every interpreter reports this
+/// with an exit code that blocks.
 fn missing_script(words: &[String], cwd: &Path) -> Option<String> {
     let name = Path::new(words.first()?).file_name()?.to_str()?;
     let script = words.get(1).filter(|word| !word.starts_with(['-', '~']))?;
@@ -58,7 +60,7 @@ fn words(handler: &Handler, root: &Path) -> Vec<String> {
     words.map(|word| with_home(&word)).collect()
 }
 
-/// The word with the home directory for `~/`.
+/// The word with `~/` replaced by the home directory.
 fn with_home(word: &str) -> String {
     match word.strip_prefix("~/") {
         Some(rest) => {

@@ -96,7 +96,7 @@ pub(super) fn failure(call: &ToolCall, output: &ToolOutput) -> String {
     format!("Exit code {code}\n{printed}").trim_end().to_owned()
 }
 
-/// The output of a command without its last line break, and without osier's own words for its end.
+/// The output of a command without its last line break, and without osier's own text about its end.
 fn printed<'t>(text: &'t str, output: &ToolOutput) -> &'t str {
     let lines = text.trim_end_matches('\n');
     let (before, last) = lines.rsplit_once('\n').unwrap_or(("", lines));
@@ -170,8 +170,8 @@ fn hunks(details: &Value) -> Vec<Hunk<'_>> {
     hunks
 }
 
-/// The content of a file before a change: what it contains now, with the diff undone. `null` for a new file, and if the
-/// diff does not fit any more.
+/// The content of a file before a change: the current content, with the diff reverted. `null` for a
+/// new file, and if the diff no longer applies.
 fn original_file(input: &Value, details: &Value) -> Value {
     const LARGEST: u64 = 16 * 1024 * 1024;
     let (hunks, path) = (hunks(details), input["file_path"].as_str());
@@ -184,7 +184,7 @@ fn original_file(input: &Value, details: &Value) -> Value {
     undone(&text, &hunks).map_or(Value::Null, Value::String)
 }
 
-/// `text` without the changes of the hunks; `None` if they do not fit.
+/// `text` without the changes of the hunks; `None` if they do not apply.
 fn undone(text: &str, hunks: &[Hunk<'_>]) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut original = String::with_capacity(text.len());

@@ -25,7 +25,7 @@ const KEPT: usize = 8 * 1024 * 1024;
 /// After this silence, the output of an ended hook is complete.
 const IDLE: Duration = Duration::from_millis(100);
 const CHUNK: usize = 64 * 1024;
-/// Bytes of the line with which a hook announces that it continues in the background.
+/// Maximum bytes of the line with which a hook announces that it continues in the background.
 const FIRST_LINE: usize = 4 * 1024;
 
 /// The result of a process.
@@ -71,7 +71,7 @@ pub(super) struct Child {
     is_cut: bool,
 }
 
-/// Where a hook runs.
+/// The environment of a hook.
 #[derive(Debug, Clone)]
 pub(super) struct Surroundings {
     pub cwd: PathBuf,
@@ -79,7 +79,7 @@ pub(super) struct Surroundings {
     pub root: PathBuf,
     /// The id of the session.
     pub session: String,
-    /// The file in which it can leave variables.
+    /// The file in which the hook can leave variables.
     pub variables: Option<PathBuf>,
     pub services: Option<Arc<dyn HookServices>>,
 }
@@ -184,8 +184,8 @@ impl Child {
         })
     }
 
-    /// Reads until it has ended; `None` when it announces that it continues in the background and
-    /// `may_go_on`.
+    /// Reads the output until the hook has ended. Returns `None` if the hook announces that it
+    /// continues in the background, and `may_go_on` is set.
     async fn read(&mut self, may_go_on: bool) -> io::Result<Option<Exit>> {
         let (mut out, mut errors) = (vec![0; CHUNK], vec![0; CHUNK]);
         let mut exit = None;
@@ -212,13 +212,13 @@ impl Child {
                 }
                 () = feed(&mut self.feed), if self.feed.is_some() => self.feed = None,
                 ended = self.piped.wait(), if exit.is_none() => exit = Some(ended?),
-                // A process that it left running may hold the pipes open.
+                // A process that the hook left running may hold the pipes open.
                 () = sleep(IDLE), if exit.is_some() => return Ok(exit),
             }
         }
     }
 
-    /// The time that its first line announces for the background, if it does.
+    /// The time for the background that the first line of the output announces, if it does.
     fn announced(&self) -> Option<Duration> {
         let start = &self.printed[..self.printed.len().min(FIRST_LINE)];
         let end = start.iter().position(|byte| *byte == b'\n')?;
@@ -258,7 +258,7 @@ async fn feed(feed: &mut Option<BoxFuture<'static, ()>>) {
     }
 }
 
-/// Stores the bytes as far as there is room. Returns whether there was enough.
+/// Stores the bytes up to the limit. Returns whether all were stored.
 fn keep(kept: &mut Vec<u8>, bytes: &[u8]) -> bool {
     let room = (KEPT - kept.len()).min(bytes.len());
     kept.extend_from_slice(&bytes[..room]);
@@ -380,7 +380,7 @@ mod tests {
         let missing = handler("/no/such/program", Some(&[]));
         let ran = run(&missing, &place(), Arc::default(), LONG).await;
         match ran {
-            // With `setsid` in between, `setsid` fails.
+            // If `setsid` starts the program, `setsid` fails instead.
             HookEnd::Failed(_) => {}
             HookEnd::Ended { exit, .. } => assert_eq!(exit.code, Some(127)),
             _ => panic!("it ran"),

@@ -17,7 +17,7 @@ use osier_protocol::{HookEvent, JobInfo};
 
 /// Time for the answer of a model.
 const JUDGEMENT: Duration = Duration::from_secs(30);
-/// The part of a prompt that becomes the input of the hook.
+/// The placeholder in a prompt for the input of the hook.
 const ARGUMENTS: &str = "$ARGUMENTS";
 /// Columns of a prompt in messages.
 const SHOWN: usize = 60;
@@ -39,8 +39,7 @@ pub struct HookQuestion {
 pub trait HookServices: fmt::Debug + Send + Sync {
     /// The value of an environment variable. A hook of a project gets what the project's programs get.
     ///
-    /// # Errors
-    /// The variable is kept from programs.
+    /// # Errors Programs do not get the variable.
     fn variable(&self, name: &str, of_project: bool) -> Result<Option<String>, String>;
 
     /// Sends JSON with POST and returns the status and the body of the answer.
@@ -86,7 +85,7 @@ pub(super) enum Service {
     Prompt {
         prompt: String,
         model: Option<String>,
-        /// The run continues after it has blocked.
+        /// Whether the run continues after the hook has blocked.
         continues: bool,
     },
     Tool {
@@ -108,7 +107,8 @@ impl Service {
         }
     }
 
-    /// The model that it names, if that answers what a file says: the model that is judged could write the file.
+    /// The scripted model that the hook names, if a file has its answers: the model that is judged
+    /// could write that file.
     pub(super) fn played_file(&self) -> Option<&str> {
         let Self::Prompt { model, .. } = self else {
             return None;
@@ -122,7 +122,7 @@ impl Service {
         model.as_deref().filter(plays)
     }
 
-    /// The usual limit of its time.
+    /// The default timeout.
     pub(super) fn timeout(&self) -> Duration {
         match self {
             Self::Prompt { .. } => JUDGEMENT,
@@ -130,7 +130,7 @@ impl Service {
         }
     }
 
-    /// Does the work for `input`, and returns what a program would have printed.
+    /// Runs the hook with `input`, and returns the output that a program would have printed.
     ///
     /// # Errors
     /// There is no answer, in one line.
@@ -235,7 +235,7 @@ fn judgement(answer: &str, event: HookEvent, continues: bool) -> Result<String, 
         Some(false) => {
             let reason = read["reason"].as_str().unwrap_or("no reason given");
             let mut blocks = json!({"decision": "block", "reason": reason});
-            // A model that has finished is continued by what blocks it.
+            // Blocking the end of a run continues it.
             if !continues && !event.info().continues {
                 blocks["continue"] = json!(false);
             }
@@ -290,7 +290,8 @@ fn filled(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
     filled + rest
 }
 
-/// `arguments` whose texts have the values at the paths that they name, as in `${tool_input.file_path}`.
+/// `arguments` in which the texts have values of `input` for paths, as in
+/// `${tool_input.file_path}`.
 fn interpolated(arguments: &Value, input: &Value) -> Value {
     let at = |path: &str| {
         let mut value = input;

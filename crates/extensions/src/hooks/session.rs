@@ -42,7 +42,7 @@ pub struct SessionHooks {
     started: CancellationToken,
     /// Cancelled when the session closes: then osier only waits for the hooks of its end.
     closing: CancellationToken,
-    /// For hooks that are no programs.
+    /// The services for hooks that are no programs.
     services: OnceLock<Arc<dyn HookServices>>,
     state: Mutex<State>,
 }
@@ -103,12 +103,12 @@ impl SessionHooks {
         }
     }
 
-    /// Sets what hooks use that are no programs. Call it once, before the first event.
+    /// Sets the services for hooks that are no programs. Call it once, before the first event.
     pub fn serve(&self, services: Arc<dyn HookServices>) {
         let _ = self.services.set(services);
     }
 
-    /// The session was opened: runs the hooks for it that have not run yet. Their context is added to the
+    /// Runs the hooks for an opened session that have not run yet. Their context is added to the
     /// next prompt.
     pub async fn start(&self, source: &str, model: &str, cwd: &Path) {
         let opened = (source.to_owned(), model.to_owned(), cwd.to_owned());
@@ -161,7 +161,7 @@ impl SessionHooks {
         }
     }
 
-    /// The conversation was compacted: the context of hooks is delivered to the model immediately.
+    /// Runs the hooks after a compaction. The model receives their context immediately.
     pub(super) async fn compacted(&self, cwd: &Path) {
         let (event, source) = (HookEvent::SessionStart, "compact");
         let opened = self.lock().opened.clone();
@@ -173,18 +173,18 @@ impl SessionHooks {
         }
     }
 
-    /// The session is about to close: cancels all waits for hooks.
+    /// Cancels all waits for hooks, because the session is about to close.
     pub fn give_up(&self) {
         self.closing.cancel();
     }
 
-    /// The session closes.
+    /// Runs the hooks for the end of the session.
     pub async fn end(&self, reason: &str, cwd: &Path) {
         let fields = json!({ "reason": reason });
         self.occur(HookEvent::SessionEnd, reason, fields, cwd).await;
     }
 
-    /// The session waits for the user.
+    /// Runs the hooks for a session that waits for the user.
     pub async fn notify(&self, kind: &str, message: &str, cwd: &Path) {
         let fields = json!({"message": message, "title": "osier", "notification_type": kind});
         self.occur(HookEvent::Notification, kind, fields, cwd).await;
@@ -200,12 +200,12 @@ impl SessionHooks {
         }
     }
 
-    /// A prompt begins: the events until the next one have its id.
+    /// Creates the id of a new prompt. All events have it until the next prompt.
     pub(super) fn begin_prompt(&self) {
         self.lock().prompt_id = Some(ids::session_id());
     }
 
-    /// The same for a command that comes before the first prompt.
+    /// Creates an id for a command that comes before the first prompt.
     pub(super) fn begin_prompt_if_none(&self) {
         self.lock().prompt_id.get_or_insert_with(ids::session_id);
     }
@@ -220,7 +220,7 @@ impl SessionHooks {
             () = interrupt.cancelled() => return,
             () = self.closing.cancelled() => return,
         }
-        // A program may have registered some since.
+        // A program may have registered more hooks since.
         let opened = self.lock().opened.clone();
         if let Some((source, model, cwd)) = opened {
             let is_late = |handler: &Handler| handler.is_function();
@@ -266,7 +266,7 @@ impl SessionHooks {
         self.hooks.warn(text);
     }
 
-    /// Runs the hooks of an event that is about no call, with the name that matchers are compared with.
+    /// Runs the hooks of an event that is not about a call; matchers are compared with the name.
     pub(super) async fn occur(
         &self,
         event: HookEvent,
@@ -380,7 +380,7 @@ impl SessionHooks {
         all
     }
 
-    /// The common fields and those of the event.
+    /// The input of a hook: the common fields and those of the event.
     fn input(&self, event: HookEvent, fields: &Value, cwd: &Path) -> Arc<[u8]> {
         let mode = match self.permissions.mode() {
             PermissionMode::Yolo => "bypassPermissions",
@@ -466,7 +466,7 @@ impl SessionHooks {
     }
 }
 
-/// Runs the hook, if the programs of the project that it runs are as the user trusted them.
+/// Runs the hook, if the project's programs that it runs are unchanged since the user trusted them.
 async fn start(
     hooks: &Hooks,
     handler: &Arc<Handler>,
@@ -480,7 +480,7 @@ async fn start(
             osier_base::task::spawn_blocking(move || program_use(&handler, &cwd, &root)).await
         };
         let permitted = match found {
-            // The question itself notifies, and the end of the session waits for nobody.
+            // A question already notifies the user, and the end of the session waits for nobody.
             Ok(Ok(run)) => {
                 let event = handler.event;
                 let may_ask = !matches!(event, HookEvent::SessionEnd | HookEvent::Notification);

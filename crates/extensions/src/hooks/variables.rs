@@ -19,20 +19,22 @@ use super::config::Handler;
 pub(super) struct Left {
     /// The variables that are set or changed.
     pub variables: Vec<(OsString, OsString)>,
-    /// The names of others, whose values choose code that the model can change.
+    /// The names of refused variables: their values choose code that the model can change.
     pub refused: Vec<String>,
     /// The first message of the shell about the file.
     pub problem: Option<String>,
 }
 
-/// Prints all variables, an empty one, and all variables after the file has run, also if the file ends the shell.
+/// A shell script that prints all variables, an empty one, and all variables after the file has
+/// run, even if the file ends the shell.
 const PRINT: &str =
     r#"exec 3>&1 >/dev/null; env -0 >&3; printf '\0' >&3; set -a; trap 'env -0 >&3' EXIT; . "$1""#;
-/// Time of the file.
+/// Time limit of the file.
 const LIMIT: Duration = Duration::from_secs(10);
-/// Bytes of the file.
+/// Maximum bytes of the file.
 const LARGEST: u64 = 4 * 1024 * 1024;
-/// Starts of names that choose a repository or settings of git, which commands could not work without.
+/// Prefixes of variables that choose a repository or settings of git. Commands could not work with
+/// others.
 const OF_GIT: &[&str] = &[
     "GIT_CONFIG",
     "GIT_DIR",
@@ -41,20 +43,22 @@ const OF_GIT: &[&str] = &[
     "GIT_EXEC_PATH",
     "GIT_TEMPLATE_DIR",
 ];
-/// Names whose values name code in words of any form: each word that is not known to be something else counts.
+/// Variables whose values can name code in any form: each word counts as code unless it is known to
+/// be something else.
 #[rustfmt::skip]
 const CODE: &[&str] = &[
     "PATH", "BASH_ENV", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "PYTHONPATH",
     "PYTHONHOME", "PYTHONSTARTUP", "PERL5LIB", "PERL5OPT", "PERL5DB", "RUBYLIB", "RUBYOPT", "NODE_PATH", "NODE_OPTIONS",
     "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "LUA_INIT", "LESSOPEN", "LESSCLOSE", "PROMPT_COMMAND",
 ];
-/// Ends of names whose value begins with a program, which `PATH` finds.
+/// Suffixes of variables whose value begins with a program that `PATH` finds.
 #[rustfmt::skip]
 const PROGRAMS: &[&str] = &[
     "EDITOR", "VISUAL", "PAGER", "SHELL", "BROWSER", "_WRAPPER", "ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF",
     "GIT_PROXY_COMMAND", "SVN_SSH", "RUSTC", "CC", "CXX",
 ];
-/// Names of settings and folders of settings that name code, besides those that `selects_code` knows.
+/// Variables with files or folders of settings that can name code, besides those that
+/// `selects_code` knows.
 #[rustfmt::skip]
 const SETTINGS: &[&str] = &[
     "MAKEFILES", "DOTNET_STARTUP_HOOKS", "OPENSSL_CONF", "OPENSSL_ENGINES", "INPUTRC", "KUBECONFIG", "DOCKER_CONFIG", "WGETRC",
@@ -62,7 +66,7 @@ const SETTINGS: &[&str] = &[
     "NVM_DIR", "PYENV_ROOT", "CMAKE_TOOLCHAIN_FILE", "VIMINIT", "PSQLRC", "IRBRC", "FLASK_APP", "PYTEST_PLUGINS", "ANSIBLE_CONFIG",
     "CLAUDE_CONFIG_DIR", "GH_CONFIG_DIR", "AWS_CONFIG_FILE", "ENV",
 ];
-/// Starts of names with a text or a folder of results.
+/// Prefixes of variables whose value is a text or an output folder, not code.
 #[rustfmt::skip]
 const FREE: &[&str] = &[
     "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "GIT_BRANCH", "GIT_COMMIT", "GIT_SHA", "GOOGLE_",
@@ -91,7 +95,7 @@ pub(super) async fn read(file: &Path, cwd: &Path, folders: &[PathBuf]) -> Result
     let plain = String::from_utf8_lossy(&text).replace("\r\n", "\n");
     let copy = NamedTempFile::new().map_err(|error| error.to_string())?;
     atomic_file::write(copy.path(), plain.as_bytes()).map_err(|error| error.to_string())?;
-    // Lines as those of Claude Code are for bash.
+    // The file is written for bash, as for Claude Code.
     let has_bash = ["/bin/bash", "/usr/bin/bash"]
         .into_iter()
         .find(|path| Path::new(path).exists());
@@ -128,7 +132,7 @@ pub(super) async fn read(file: &Path, cwd: &Path, folders: &[PathBuf]) -> Result
     let names = refused.into_iter();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     let place = copy.path().to_string_lossy().into_owned();
-    // Other lines are messages of programs.
+    // All other lines are messages of programs.
     let is_error = |line: &&str| line.contains(&place) || line.starts_with("sh: ");
     let told = told.lines().find(is_error);
     Ok(Left {
@@ -174,7 +178,7 @@ fn is_of_project(name: &OsStr, value: &OsStr, cwd: &Path, folders: &[PathBuf]) -
         })
 }
 
-/// Whether the model can write the file, or a link on the way leads to such a place.
+/// Whether the model can write the file, directly or through a link on the way.
 fn is_writable(file: &Path, folders: &[PathBuf]) -> bool {
     let temporary = ["/tmp", "/private/tmp", "/var/tmp", "/dev/shm", "/proc"];
     let is_inside = |file: &Path| {

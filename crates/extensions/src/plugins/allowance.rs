@@ -30,7 +30,7 @@ impl Default for Allowances {
     }
 }
 
-/// A limited number of things with a limited size.
+/// A limit for the number of items and for their bytes.
 #[derive(Debug)]
 pub(super) struct Allowance {
     used: Arc<Used>,
@@ -45,7 +45,7 @@ struct Used {
     bytes: AtomicUsize,
 }
 
-/// A part of an allowance. Dropping it gives it back.
+/// A part of an allowance that is in use. Dropping it frees that part.
 #[derive(Debug)]
 pub(super) struct Share {
     of: Arc<Used>,
@@ -78,7 +78,7 @@ impl Allowance {
     /// The limits, if one would be exceeded.
     pub(super) fn spend(&self, bytes: usize) -> mlua::Result<()> {
         let used = &self.used;
-        // Only the plugin's thread takes something.
+        // Only the plugin's thread uses the allowance.
         if used.count.load(Ordering::Relaxed) >= self.max_count
             || used.bytes.load(Ordering::Relaxed).saturating_add(bytes) > self.max_bytes
         {

@@ -1,4 +1,5 @@
-//! The answer of a handler: every field is known and has its type, or the answer is not understood.
+//! The answer of a handler: if a field is unknown or has a wrong type, the answer is not
+//! understood.
 
 use mlua::{MultiValue, Table, Value as LuaValue};
 use serde_json::{Map, Value};

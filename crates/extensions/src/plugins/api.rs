@@ -12,7 +12,7 @@ pub struct Function {
     pub name: &'static str,
     pub signature: &'static str,
     pub description: &'static str,
-    /// Only available while the file loads.
+    /// Whether the function is only available while the file loads.
     pub at_load: bool,
 }
 
@@ -25,7 +25,7 @@ pub struct PluginEvent {
     pub fields: &'static str,
     /// The result of the function; empty when it is ignored.
     pub returns: &'static str,
-    /// The fields of that.
+    /// The fields that the result can have.
     pub answers: &'static [&'static str],
     /// The effect of a failure of the function, which was asked whether something may happen; empty if osier continues.
     pub failure: &'static str,
@@ -55,7 +55,7 @@ const fn at_load(
     }
 }
 
-/// All of the table `osier`, in the order of the documentation.
+/// All functions and values of the table `osier`, in the order of the documentation.
 pub const FUNCTIONS: &[Function] = &[
     at_load(
         "on",
@@ -189,11 +189,11 @@ const fn event(
 }
 
 /// An event whose function can return `answers`.
-const fn asked(event: PluginEvent, answers: &'static [&'static str]) -> PluginEvent {
+const fn with_answers(event: PluginEvent, answers: &'static [&'static str]) -> PluginEvent {
     PluginEvent { answers, ..event }
 }
 
-/// An event that guards: a failure of its function has this effect.
+/// An event of a guard: a failure of its function has this effect.
 const fn guarding(event: PluginEvent, failure: &'static str) -> PluginEvent {
     PluginEvent { failure, ..event }
 }
@@ -201,7 +201,7 @@ const fn guarding(event: PluginEvent, failure: &'static str) -> PluginEvent {
 /// Events that osier waits for: a plugin can change or block what is about to happen.
 pub(crate) const INTERCEPTED: &[PluginEvent] = &[
     guarding(
-        asked(
+        with_answers(
             event(
                 "input",
                 "a user message is about to enter the conversation",
@@ -213,7 +213,7 @@ pub(crate) const INTERCEPTED: &[PluginEvent] = &[
         "the prompt is rejected",
     ),
     guarding(
-        asked(
+        with_answers(
             event(
                 "message",
                 "a message is final and about to be stored",
@@ -225,7 +225,7 @@ pub(crate) const INTERCEPTED: &[PluginEvent] = &[
         "the run ends; the message is not stored",
     ),
     guarding(
-        asked(
+        with_answers(
             event(
                 "before_request",
                 "a request is about to be sent",
@@ -237,7 +237,7 @@ pub(crate) const INTERCEPTED: &[PluginEvent] = &[
         "the run ends; nothing is sent",
     ),
     guarding(
-        asked(
+        with_answers(
             event(
                 "tool_call",
                 "a tool is about to run",
@@ -249,7 +249,7 @@ pub(crate) const INTERCEPTED: &[PluginEvent] = &[
         "the call is denied",
     ),
     guarding(
-        asked(
+        with_answers(
             event(
                 "tool_result",
                 "a tool has run",
@@ -260,7 +260,7 @@ pub(crate) const INTERCEPTED: &[PluginEvent] = &[
         ),
         "the model gets the error instead of the result",
     ),
-    asked(
+    with_answers(
         event(
             "before_compact",
             "a summary is about to replace earlier messages",
@@ -269,7 +269,7 @@ pub(crate) const INTERCEPTED: &[PluginEvent] = &[
         ),
         &["summary", "instructions", "block"],
     ),
-    asked(
+    with_answers(
         event(
             "after_turn",
             "an answer and its tool results are stored",
@@ -278,7 +278,7 @@ pub(crate) const INTERCEPTED: &[PluginEvent] = &[
         ),
         &["block"],
     ),
-    asked(
+    with_answers(
         event(
             "before_settle",
             "the agent is about to stop",
@@ -417,7 +417,7 @@ pub fn find_event(name: &str) -> Option<&'static PluginEvent> {
         .find(|event| event.name == name)
 }
 
-/// The names of the events that guard.
+/// The names of the events whose functions are guards.
 pub(super) fn guards() -> impl Iterator<Item = &'static str> {
     let guarding = INTERCEPTED.iter().filter(|event| !event.failure.is_empty());
     guarding.map(|event| event.name)

@@ -102,7 +102,8 @@ impl Link {
         let _ = self.0.send((request, None));
     }
 
-    /// Sends a request of a plugin. `share` is what it takes of the plugin's allowance while it waits.
+    /// Sends a request of a plugin. `share` is the part of the plugin's allowance that the request
+    /// uses while it waits.
     pub(super) fn send_limited(&self, request: Request, share: Share) {
         let _ = self.0.send((request, Some(share)));
     }

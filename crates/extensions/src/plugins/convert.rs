@@ -7,7 +7,7 @@ use mlua::{
 };
 use osier_base::problem::nearest;
 
-/// Levels of a table at most: conversion needs stack for each.
+/// Maximum levels of a table: conversion needs stack for each.
 const MAX_LEVELS: usize = 128;
 /// Maximum bytes of a table, with [`VALUE_BYTES`] for each value. A nested table that occurs twice counts twice.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -20,7 +20,8 @@ pub(super) fn to_lua(lua: &Lua, value: &serde_json::Value) -> Result<Value> {
     lua.to_value_with(value, options)
 }
 
-/// Functions and similar values are dropped. A table that is recursive, too deep or too large is an error.
+/// Converts a Lua value to JSON. Functions and similar values are dropped. A table that is
+/// recursive, too deep or too large is an error.
 pub(super) fn from_lua(lua: &Lua, value: Value) -> Result<serde_json::Value> {
     if value.is_nil() {
         return Ok(serde_json::Value::Null);
@@ -69,7 +70,7 @@ pub(super) fn optional<T: FromLua>(
     given.get::<Option<T>>(field).or_else(wrong)
 }
 
-/// Checks that a table has only fields that are known.
+/// Checks that a table has only known fields.
 pub(super) fn only(given: &Table, known: &[&str], what: &str) -> Result<()> {
     for pair in given.pairs::<Value, Value>() {
         let name = pair?.0.to_string()?;

@@ -66,7 +66,7 @@ impl PluginCx {
         self.loading.load(Ordering::Relaxed)
     }
 
-    /// While the guard lives, the time does not count for the plugin.
+    /// While the returned value lives, time does not count for the plugin.
     pub(super) fn outside(&self) -> Outside<'_> {
         self.outside.fetch_add(1, Ordering::Relaxed);
         Outside(self)

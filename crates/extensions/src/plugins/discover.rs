@@ -19,7 +19,7 @@ const FILE_LIMIT: u64 = 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub name: String,
-    /// The file that runs.
+    /// The main file, which runs.
     pub path: PathBuf,
     pub code: String,
     /// Names and texts of the other files in its directory.
@@ -96,7 +96,7 @@ impl PluginFolder {
         Self { path, files }
     }
 
-    /// The Lua files in it and in its directories; hidden files are none.
+    /// The Lua files in the folder and in its directories, except hidden files.
     fn lua_files(&self) -> Vec<ConfigFile> {
         let mut files = self.files.clone().unwrap_or_else(|| listed(&self.path));
         files.retain(|file| {
@@ -248,7 +248,7 @@ impl Discovered {
                         }
                         _ => false,
                     };
-                    // A project can bring what the user has.
+                    // A project can contain a plugin that the user has, too.
                     if is_copy && !first.starts_with(&folder.path) {
                         return;
                     }
@@ -265,7 +265,7 @@ impl Discovered {
     }
 }
 
-/// The file of a directory that runs.
+/// The main file of a directory.
 const MAIN: &str = "init.lua";
 
 fn modules(

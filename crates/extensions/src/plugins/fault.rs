@@ -60,7 +60,7 @@ pub(super) fn problem(path: &Path, chunk: &str, error: &Error) -> Problem {
     }
 }
 
-/// The function that a call of an unknown one is likely to mean.
+/// The function that is likely to be meant by the call of an unknown one.
 fn likely(message: &str) -> Option<String> {
     let (_, rest) = message.split_once("attempt to call a nil value (field '")?;
     let (name, _) = rest.split_once('\'')?;

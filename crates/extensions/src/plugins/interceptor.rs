@@ -25,7 +25,7 @@ pub struct PluginInterceptor {
 }
 
 impl PluginInterceptor {
-    /// Asks the plugins; a block ends the run, and so does a failure of a plugin that guards.
+    /// Asks the plugins. A block ends the run, and so does a failure of a guard.
     async fn ask_or_stop(&self, event: &'static str, payload: Value) -> Result<Value, StopRun> {
         let stop = |message| Err(StopRun { message });
         match self.plugins.ask(event, payload).await {
@@ -41,7 +41,7 @@ impl PluginInterceptor {
         }
     }
 
-    /// Asks the plugins about a result. Returns whether its text is theirs.
+    /// Asks the plugins about a result. Returns whether a plugin replaced its text.
     async fn change_result(&self, call: &CheckedCall, output: &mut ToolOutput) -> bool {
         if !self.plugins.listens("tool_result") {
             return false;

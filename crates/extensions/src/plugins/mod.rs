@@ -2,9 +2,9 @@
 //! [`api`]. It sends requests to the session over a [`Link`], the agent loop calls it through
 //! [`PluginInterceptor`], and its tools are a tool source of the agent.
 //!
-//! Plugins are limited in instructions, memory and the time that they can delay an event. Every error is one
-//! line with its position. A plugin that guards (`PluginEvent::failure`) blocks what it guards while it does not work; other
-//! errors do not affect anything else.
+//! Plugins are limited in instructions, memory and the time that they can delay an event. Every
+//! error is one line with its position. A plugin that guards (`PluginEvent::failure`) blocks these
+//! events while it does not work; other errors do not affect anything else.
 
 mod allowance;
 mod answer;
@@ -55,7 +55,7 @@ use tool::PluginTool;
 const GATE: &str = "tool_call";
 /// The error of a call that the user interrupted.
 const INTERRUPTED: &str = "interrupted";
-/// Plugins that load at the same time.
+/// Maximum number of plugins that load at the same time.
 const AT_ONCE: usize = 8;
 /// How often in a row plugins can continue a model that has finished, as the hooks of `Stop`.
 const CONTINUATIONS: u32 = 8;
@@ -80,17 +80,17 @@ struct State {
     broken: Vec<BrokenGate>,
 }
 
-/// A plugin that guards, as far as is known, and does not load.
+/// A plugin that does not load and, as far as is known, guards events.
 #[derive(Debug)]
 struct BrokenGate {
     name: String,
-    /// The events that it guards.
+    /// The events that the plugin guards.
     events: Vec<&'static str>,
     reason: String,
 }
 
 impl BrokenGate {
-    /// The answer to every event that it guards.
+    /// The answer to every event that the plugin guards.
     fn refusal(&self) -> String {
         let what = if self.events.contains(&GATE) {
             "checks calls".to_owned()
@@ -174,8 +174,8 @@ impl Plugins {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Loads the plugins in `folders`; unchanged plugins keep running. What runs stays in force until all are loaded,
-    /// and after that if the new one does not load.
+    /// Loads the plugins in `folders`; unchanged plugins keep running. Running plugins stay active
+    /// until all are loaded, and longer if their new version does not load.
     pub async fn load(&self, folders: Vec<PluginFolder>) -> Loaded {
         let found = osier_base::task::spawn_blocking(move || discover::discover(&folders));
         let Ok(found) = found.await else {
@@ -281,7 +281,7 @@ impl Plugins {
         }
     }
 
-    /// Removes what a plugin shows, before its new version loads.
+    /// Removes everything that a plugin shows, before its new version loads.
     fn clear(&self, name: &str) {
         let (plugin, text) = (name.to_owned(), None);
         self.link.send(Request::Status { plugin, text });
@@ -289,12 +289,12 @@ impl Plugins {
         self.link.send(Request::Widget { plugin, lines });
     }
 
-    /// Why no prompt may run without a person: a plugin that guards does not load.
+    /// Why no prompt may run without a person, if a guard does not load.
     pub fn broken_gate(&self) -> Option<String> {
         self.state().broken.first().map(BrokenGate::refusal)
     }
 
-    /// Whether a plugin can continue a model that has finished. Counts it.
+    /// Whether a plugin may continue a model that has finished. If so, counts a continuation.
     pub fn may_continue(&self) -> bool {
         let before = self.continued.fetch_add(1, Ordering::Relaxed);
         if before == CONTINUATIONS {
@@ -304,7 +304,7 @@ impl Plugins {
         before < CONTINUATIONS
     }
 
-    /// The user did something that can start a run: plugins can continue it.
+    /// Resets the count of continuations, because the user did something that can start a run.
     pub fn user_acted(&self) {
         self.continued.store(0, Ordering::Relaxed);
     }
@@ -332,7 +332,8 @@ impl Plugins {
         state.running.clear();
     }
 
-    /// Starts a plugin and waits until it is loaded. Reports why it is not, and returns that.
+    /// Starts a plugin and waits until it is loaded. If it does not load, reports and returns the
+    /// reason.
     async fn start(&self, source: Source) -> Result<Running, String> {
         let fault = |problem: Problem| {
             let reason = problem.to_string();
@@ -400,7 +401,7 @@ impl Plugins {
     /// # Errors
     /// A message for the model when a plugin failed, or [`INTERRUPTED`].
     async fn ask(&self, event: &'static str, mut payload: Value) -> Result<Value, String> {
-        // They stay in force until they have answered, also if they are reloaded meanwhile.
+        // The plugins stay active until they have answered, even if they are reloaded meanwhile.
         let mut listening = self.state().running.clone();
         listening.retain(|plugin| plugin.listens(event));
         let interrupt = self.interrupted();
@@ -536,7 +537,7 @@ impl Running {
     }
 }
 
-/// Names a tool, command or key that two plugins have: the first is used.
+/// Reports a tool, command or key that two plugins have: the first is used.
 fn duplicates(running: &[Arc<Running>]) -> Vec<Problem> {
     let names = |plugin: &Running| {
         let Registration {

@@ -3,9 +3,9 @@
 //! Lua's own matcher backtracks without counting instructions, so a pattern such as `a*a*a*…b` would run for years. This
 //! one counts its steps. It finds one match; `string.find`, `match`, `gmatch` and `gsub` are built on it in Lua.
 
-/// Captures of a pattern, at most, as in Lua.
+/// Maximum number of captures of a pattern, as in Lua.
 const CAPTURES: usize = 32;
-/// Items of a pattern that can be nested in one another on the stack.
+/// Maximum depth of the recursion for the items of a pattern.
 const DEPTH: usize = 200;
 
 /// Why a match failed.
@@ -36,7 +36,8 @@ pub(super) struct Match {
     pub captures: Vec<Capture>,
 }
 
-/// The first match of `pattern` in `text` at or after `start`. Takes at most `steps`, and subtracts what it took.
+/// The first match of `pattern` in `text` at or after `start`. Uses at most `steps`, and subtracts
+/// the used ones.
 pub(super) fn find(
     text: &[u8],
     pattern: &[u8],
@@ -86,7 +87,7 @@ struct Matcher<'a> {
 }
 
 impl Matcher<'_> {
-    /// The end of a match of the pattern from `p` on at `at`.
+    /// The end of a match at `at` of the rest of the pattern from `p` on.
     fn run(&mut self, at: usize, p: usize) -> Result<Option<usize>, Fault> {
         self.depth = self
             .depth
@@ -204,7 +205,7 @@ impl Matcher<'_> {
         Ok(found)
     }
 
-    /// `%bxy`.
+    /// `%bxy`: the end of the balanced part at `at`.
     fn balanced(&mut self, at: usize, p: usize) -> Result<Option<usize>, Fault> {
         let &[open, close, ..] = &self.pattern[p.min(self.pattern.len())..] else {
             return Err(Fault::Malformed("missing arguments to `%b`"));
@@ -227,7 +228,7 @@ impl Matcher<'_> {
         Ok(None)
     }
 
-    /// `%f[set]`: the position behind it if the text changes into the set here.
+    /// `%f[set]`: the position after the item, if the text enters the set at `at`.
     fn frontier(&self, at: usize, p: usize) -> Result<Option<usize>, Fault> {
         if self.pattern.get(p) != Some(&b'[') {
             return Err(Fault::Malformed("missing `[` after `%f` in pattern"));
@@ -239,7 +240,7 @@ impl Matcher<'_> {
         Ok(changes.then_some(end))
     }
 
-    /// `%1`: the text of a capture again.
+    /// `%1`: the end of a repetition of a captured text.
     fn repeated(&mut self, at: usize, digit: u8) -> Result<Option<usize>, Fault> {
         let index = usize::from(digit).wrapping_sub(usize::from(b'1'));
         let Some(Capture::Text { start, end }) = self.captures.get(index).copied() else {
@@ -318,7 +319,8 @@ impl Matcher<'_> {
     }
 }
 
-/// `%a`, `%d` and the others; a capital letter is the complement, any other character is itself.
+/// Whether `byte` belongs to a class such as `%a` or `%d`. A capital letter is the complement, any
+/// other character stands for itself.
 fn is_class(byte: u8, class: u8) -> bool {
     let found = match class.to_ascii_lowercase() {
         b'a' => byte.is_ascii_alphabetic(),

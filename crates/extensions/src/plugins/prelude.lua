@@ -1,4 +1,4 @@
--- Replaces what could run without end or outside of the instruction count: the count is taken only in Lua code.
+-- Replaces functions that could run without end, or outside of the instruction count, which covers only Lua code.
 local charge, search_, find_plain, has_length = ...
 local setmetatable_ = setmetatable
 local rep_, concat_, sort_, unpack_, pack_ = string.rep, table.concat, table.sort, table.unpack, table.pack

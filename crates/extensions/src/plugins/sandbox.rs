@@ -27,7 +27,7 @@ const STEP: u32 = 8;
 /// Maximum time between two waits: not all instructions take the same time, and coroutines have counts of their own.
 const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 
-/// Levels of the stack that are searched for code of the plugin.
+/// Maximum levels of the stack that are searched for code of the plugin.
 const LEVELS: usize = 16;
 
 /// Removed functions: they read files, load code or bypass the limits.
@@ -42,7 +42,7 @@ const REMOVED: &[&str] = &[
 /// The remaining functions of `os`.
 const CLOCK: &[&str] = &["time", "date", "clock", "difftime"];
 
-/// Replaces what is not counted: functions of the libraries that loop.
+/// Lua code that replaces library functions with loops, which the count does not reach.
 const PRELUDE: &str = include_str!("prelude.lua");
 
 /// Counts the instructions of a plugin, and halts it.
@@ -67,7 +67,7 @@ impl Meter {
         Arc::new(meter)
     }
 
-    /// The plugin waited: the full limits apply again.
+    /// Applies the full limits again, because the plugin has waited.
     fn restart(&self) {
         self.used.store(0, Ordering::Relaxed);
         let deadline = self.created.elapsed() + TIME_LIMIT;
@@ -129,7 +129,7 @@ impl Meter {
     }
 }
 
-/// `FILE:LINE: ` of the plugin's code that runs.
+/// The position `FILE:LINE: ` of the running code of the plugin.
 fn place(lua: &Lua) -> Option<String> {
     (0..LEVELS).find_map(|level| {
         let place = lua.inspect_stack(level, |place| {
@@ -250,7 +250,7 @@ mod tests {
     use super::super::discover::Source;
     use super::*;
 
-    /// A state on a thread of its own, which does not end if the code is halted.
+    /// Runs code on a separate thread, which does not end if the code is halted.
     fn run_in(
         code: &str,
         prepare: impl FnOnce(&Lua, &Arc<Meter>) + Send + 'static,

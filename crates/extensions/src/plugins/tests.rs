@@ -1,4 +1,4 @@
-//! Plugins that check calls: whatever happens to their files, no call runs that they did not see.
+//! Plugins that check calls: whatever happens to their files, no call runs without their check.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::*;
 
 const BLOCKS: &str = "osier.on('tool_call', function() return { block = 'by the gate' } end)";
 const PASSES: &str = "osier.on('tool_call', function() end)";
-/// Waits while it loads, until the session answers.
+/// Code that waits for an answer of the session while the plugin loads.
 const WAITS: &str = "osier.session()";
 
 struct Bench {
@@ -152,7 +152,7 @@ async fn a_gate_that_does_not_load_because_of_its_name_denies() {
         let refusal = bench.plugins.broken_gate().map(|text| bench.shown(&text));
         assert_eq!(refusal, Some(denial));
         assert_eq!(reported(&mut bench), [report]);
-        // Turned off, it is no plugin.
+        // A plugin that is turned off is not loaded.
         for (name, _) in files {
             let path = bench.folder.path().join(name);
             let off = path.with_file_name(format!("{}.off.lua", name.len()));
@@ -255,7 +255,7 @@ async fn each_mistake_is_one_line_with_file_and_line() {
     assert_eq!(reported(&mut bench), [expected]);
 }
 
-/// An event, and what its failing handler is: an error that blocks, or an empty answer.
+/// The failing handler of an event is an error that blocks, or an empty answer.
 #[tokio::test]
 async fn a_failing_handler_blocks_the_events_that_guard() {
     for event in api::INTERCEPTED {
@@ -329,7 +329,7 @@ async fn gate_that_does_not_load_denies_until_it_is_fixed_or_removed() {
         ),
         (b"\xff\xfe", "gate.lua: is not UTF-8 text"),
     ] {
-        // At the start, and after an edit of a gate that worked.
+        // The gate is broken from the start, or after it has worked.
         for worked in [false, true] {
             let bench = Bench::new();
             if worked {
@@ -341,7 +341,7 @@ async fn gate_that_does_not_load_denies_until_it_is_fixed_or_removed() {
             bench.load().await;
             assert!(bench.plugins.listens(GATE));
             assert_eq!(bench.call().await, denied(reason));
-            // Also if nothing of it names the event any more.
+            // Even if the code no longer contains the name of the event.
             bench.write("gate.lua", b"local = 1");
             bench.load().await;
             assert_eq!(

@@ -31,7 +31,7 @@ use osier_protocol::questions::Questions;
 
 /// How long an event handler, or loading a file, may take without asking the user or running a program.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long loading may take with everything: prompts wait for it.
+/// How long loading may take in total, because prompts wait for it.
 const LOADING: Duration = Duration::from_secs(30);
 
 /// Maximum bytes of the output that a tool shows while it runs.

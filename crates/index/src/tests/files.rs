@@ -71,7 +71,7 @@ fn deleted_renamed_copied_and_replaced_files_are_updated() {
     );
     assert_eq!(place.found("quokka"), ["the quokka"]);
 
-    // Copied: two rows with one id.
+    // The file is copied: two rows have one id.
     let copy = one.with_file_name("copy.jsonl");
     fs::copy(&moved, &copy).unwrap();
     place.refresh();
@@ -96,7 +96,7 @@ fn deleted_renamed_copied_and_replaced_files_are_updated() {
     place.refresh();
     assert_eq!(titles(&place.all()), ["the zebra"]);
 
-    // Replaced by a longer file.
+    // The file is replaced by a longer one.
     let mut other = place.begin(3, "/work/a");
     other
         .says("an aardvark")
@@ -391,7 +391,7 @@ fn long_session_is_searched_before_all_of_it_is_indexed() {
         .unwrap();
     assert!(0 < read.0 && read.0 < read.1, "{read:?}");
     let title = "the quokka question";
-    // In the part that is indexed, in the other one, and in none.
+    // The word is in the part that is indexed, in the other part, or in neither.
     for (query, expected) in [
         ("quokka question", vec![title]),
         ("\"answer 101\"", vec![title]),

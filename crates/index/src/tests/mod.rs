@@ -154,7 +154,7 @@ impl Conversation {
         self.entry(json!({"type": "session_info", "name": name}))
     }
 
-    /// Makes it a fork of the session with this id.
+    /// Makes this session a fork of the session with this id.
     #[expect(clippy::disallowed_methods, reason = "a test's own file")]
     fn child_of(&mut self, id: &str) -> &mut Self {
         let text = fs::read_to_string(&self.path).unwrap();

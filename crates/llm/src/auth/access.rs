@@ -103,7 +103,8 @@ impl Access {
             .is_some_and(|signed| signed.subscription)
     }
 
-    /// Adds these credentials to `request`. From now on no text contains them that leaves the program.
+    /// Adds these credentials to `request`. From now on, no text that leaves the program contains
+    /// them.
     pub fn apply(&self, request: &mut Request) {
         let key = self.key.iter();
         secrets::add_known(key.map(|key| key.expose().to_owned()));

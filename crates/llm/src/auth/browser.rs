@@ -106,7 +106,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Reads pasted lines until one contains a code. Otherwise it never ends.
+    /// Reads pasted lines until one contains a code. If none does, the future never completes.
     async fn pasted(
         &self,
         interaction: &mut Interaction<'_>,
@@ -157,7 +157,7 @@ impl Attempt<'_> {
         self.read(&fields, false)
     }
 
-    /// Reads the fields of a callback. `state_known`: the path already proved the state.
+    /// Reads the fields of a callback. With `state_known`, the path has already proved the state.
     fn read(
         &self,
         fields: &[(String, String)],

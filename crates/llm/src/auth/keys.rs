@@ -259,7 +259,7 @@ impl Keys {
         }
     }
 
-    /// New credentials after the provider rejected `refused`; `None` when there are none.
+    /// New credentials after the provider rejected `refused`; `None` if there are no others.
     pub async fn renewed(
         &self,
         entry: &ProviderEntry,

@@ -25,28 +25,29 @@ pub struct SignIn {
     pub device_url: String,
     /// The token URL.
     pub token_url: String,
-    /// Empty when the user must configure one.
+    /// The client id; empty when the user must configure one.
     pub client_id: String,
     /// Whether the flow has no client id at all.
     pub no_client_id: bool,
     pub client_secret: String,
     pub scopes: Vec<String>,
     pub redirect: Redirect,
-    /// Added to the authorization URL. `{random}` is replaced by a random text, `{installation}` by the id of
-    /// this installation.
+    /// Parameters that are added to the authorization URL. `{random}` is replaced by a random text,
+    /// `{installation}` by the id of this installation.
     pub authorize_parameters: BTreeMap<String, String>,
-    /// Added to every token request.
+    /// Parameters that are added to every token request.
     pub token_parameters: BTreeMap<String, String>,
     pub token_format: TokenFormat,
     /// Headers of the requests of the sign-in itself.
     pub token_headers: BTreeMap<String, String>,
     /// Headers of every model call made with the sign-in.
     pub headers: BTreeMap<String, String>,
-    /// The server does not return the `state`: it is added to the path of the redirect URL.
+    /// Whether the `state` is added to the path of the redirect URL, because the server does not
+    /// return it.
     pub state_in_path: bool,
-    /// The token request repeats the `state`.
+    /// Whether the token request repeats the `state`.
     pub state_in_token_request: bool,
-    /// The callback contains the client id for the token request.
+    /// Whether the callback contains the client id for the token request.
     pub client_id_in_callback: bool,
     /// The expected `iss` of the callback (RFC 9207), if there is one.
     pub issuer: String,
@@ -61,7 +62,7 @@ pub struct SignIn {
     pub http: HttpOptions,
 }
 
-/// Hides what can be secret: the client secret and headers.
+/// Hides values that can be secret: the client secret and headers.
 impl fmt::Debug for SignIn {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

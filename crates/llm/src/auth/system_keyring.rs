@@ -21,7 +21,7 @@ pub(super) fn system() -> Option<Arc<dyn Vault>> {
     Some(Arc::new(native::Native))
 }
 
-/// This build does not support keyrings.
+/// `None`: this build does not support keyrings.
 #[cfg(not(feature = "keyring"))]
 pub(super) fn system() -> Option<Arc<dyn Vault>> {
     None

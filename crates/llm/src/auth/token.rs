@@ -79,7 +79,7 @@ impl SignIn {
             .host_in_token
             .then(|| api_host(access.expose()))
             .flatten();
-        // The time is that of the server's clock: the remaining lifetime is added to the local time.
+        // The time is by the server's clock: the remaining lifetime is added to the local time.
         let until = seconds(&fields, "expires_at").map(|at| at * 1000);
         let left = until.map(|until| until - answer.date.unwrap_or(now));
         Ok(Tokens {

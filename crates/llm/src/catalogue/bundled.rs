@@ -187,8 +187,8 @@ fn numbers(column: &str) -> Option<[f64; 4]> {
     numbers.try_into().ok()
 }
 
-/// Recordings and documents that a model accepts, which the table does not have: by the documentation of Anthropic,
-/// Google and OpenAI, all models of these families with images.
+/// The recordings and documents that a model accepts. The table lacks them: by the documentation of
+/// Anthropic, Google and OpenAI, all models of these families that accept images also accept them.
 fn files(api: Api, id: &str, sees: bool) -> &'static [Modality] {
     use Modality::{Audio, Pdf};
     let family = |name: &str| sees && id.contains(name);
@@ -303,7 +303,8 @@ mod tests {
         }
     }
 
-    /// Models that were published shortly before the table was generated; each is at its own provider and at no other.
+    /// Models that were published shortly before the table was generated; each is listed by its own
+    /// provider and by no other.
     #[test]
     fn recent_models_and_plans_have_their_own_rows() {
         let expected: &[(&str, &[&str])] = &[

@@ -73,7 +73,8 @@ pub const PROBES: &[Probe] = &[
 ];
 
 impl Probe {
-    /// The same server at the address in `base_url`, such as that of `OLLAMA_HOST`. `None` if it is no plain HTTP URL.
+    /// This probe for a server at the address in `base_url`, such as that of `OLLAMA_HOST`. `None`
+    /// if it is no plain HTTP URL.
     pub fn at(&self, base_url: &str) -> Option<Self> {
         let url = reqwest::Url::parse(base_url).ok()?;
         (url.scheme() == "http").then_some(())?;
@@ -113,7 +114,7 @@ pub async fn discover(probes: &[Probe], deadline: Duration) -> Vec<Model> {
     join_all(requests).await.into_iter().flatten().collect()
 }
 
-/// A request without its `Host` header.
+/// A request, stored without its `Host` header.
 struct ProbeRequest {
     line: String,
     body: String,

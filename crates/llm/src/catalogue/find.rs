@@ -2,10 +2,10 @@
 //!
 //! - `PROVIDER/ID` with a known provider is exact: it never becomes another model. An id that the catalogue does not
 //!   have is sent as it is.
-//! - An id alone is the model with this id; of several providers, the first that can be called. Ids that differ only in
-//!   case and punctuation count as the same.
-//! - A part of a name is the only model that can be called and whose name contains it. If several fit, the error
-//!   lists them.
+//! - An id alone is the model with this id; if several providers have it, the first that can be
+//!   called. Ids that differ only in case and punctuation count as the same.
+//! - A part of a name is the only model that can be called and whose name contains it. If several
+//!   match, the error lists them.
 
 use osier_base::sort;
 use std::cmp::Reverse;
@@ -21,17 +21,18 @@ use crate::model::{Api, Model, ThinkingLevel};
 const SUGGESTED_SIMILARITY: usize = 35;
 /// Minimum similarity of a text with the name of a level that counts as a typing error, in percent.
 const LEVEL_SIMILARITY: usize = 60;
-/// The same, if the catalogue does not have the id before it. Servers have ids such as `phi3:mini`.
+/// Like [`LEVEL_SIMILARITY`], if the catalogue does not have the id before the text. Servers have
+/// ids such as `phi3:mini`.
 const UNLISTED_SIMILARITY: usize = 80;
 const NEAR_COUNT: usize = 3;
 /// Maximum number of models that an error lists.
 const SHOWN_FITS: usize = 12;
 
-/// The model for a name.
+/// The model that was found for a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     pub model: Arc<Model>,
-    /// The level in the name; not clamped.
+    /// The level in the name; possibly one that the model does not support.
     pub level: Option<ThinkingLevel>,
     /// False when only the id of the model is known.
     pub listed: bool,
@@ -171,7 +172,7 @@ impl Catalogue {
                 self.matching(pattern)?
             } else {
                 match self.find(pattern, preferred) {
-                    // A list contains all models that fit.
+                    // A list contains all matching models.
                     Err(FindError::Several { fits, level, .. }) => {
                         let fits = fits.iter().filter_map(|fit| self.get(fit));
                         fits.map(|model| found(model, level)).collect()
@@ -226,7 +227,8 @@ impl Catalogue {
         Ok(matched)
     }
 
-    /// The model of a name `PROVIDER/ID` with a known provider: the listed one, or one for which only the id is known.
+    /// The model of a name `PROVIDER/ID` with a known provider: the listed one, or one of which
+    /// only the id is known.
     fn of_provider(&self, name: &str) -> Result<Option<Arc<Model>>, FindError> {
         let Some((provider, id)) = name.split_once('/') else {
             return Ok(None);
@@ -264,8 +266,8 @@ impl Catalogue {
         Ok(Some(model))
     }
 
-    /// The model with this id; with the same id in other punctuation, if a model that can be called has that. Of several
-    /// providers, the first that can be called.
+    /// The model with this id, or with the same id in other punctuation, if that model can be
+    /// called. If several providers have it, the first that can be called.
     fn with_id(&self, name: &str, preferred: &dyn Fn(&Model) -> bool) -> Option<&Arc<Model>> {
         let exact = |model: &&Arc<Model>| model.id == name;
         let wanted = tokens(name);
@@ -404,8 +406,8 @@ fn tokens(name: &str) -> Vec<String> {
     tokens
 }
 
-/// Whether `wanted` is a part of `tokens`. A word can be the beginning of one; a number cannot, and it is no later number of
-/// a version: `6` is not in `4-6`.
+/// Whether `wanted` is a part of `tokens`. A word of `wanted` can be the beginning of a token. A
+/// number must be a complete token, and not a later number of a version: `6` is not in `4-6`.
 fn has_run(tokens: &[String], wanted: &[String]) -> bool {
     let is_number = |token: &String| token.starts_with(char::is_numeric);
     let fits = |(token, wanted): (&String, &String)| {
@@ -457,7 +459,7 @@ fn similarity(one: &str, other: &str) -> usize {
 pub(super) fn is_match(glob: &str, text: &str) -> bool {
     let (glob, text): (Vec<char>, Vec<char>) = (glob.chars().collect(), text.chars().collect());
     let (mut at_glob, mut at_text) = (0, 0);
-    // Where to continue when the text after the last star does not match.
+    // The positions from which to continue when the text after the last star does not match.
     let mut retry: Option<(usize, usize)> = None;
     while at_text < text.len() {
         match glob.get(at_glob) {

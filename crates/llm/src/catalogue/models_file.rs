@@ -43,7 +43,7 @@ pub struct ModelsFile {
     pub variables: Vec<String>,
 }
 
-/// The file is not usable; osier works without it.
+/// The reason why the file is not usable; osier works without it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ModelsFileError {
     #[error("{path}:{line}:{column}: {reason}")]
@@ -241,7 +241,8 @@ impl FileProvider {
         (Some(provider), fields.warnings)
     }
 
-    /// A provider that is not bundled. Without a key, it is one that needs none.
+    /// The entry of a provider that is not bundled. Without a configured key, the provider needs
+    /// none.
     fn new_entry(&self) -> ProviderEntry {
         ProviderEntry {
             name: self.name.clone(),
@@ -267,7 +268,7 @@ impl FileProvider {
         apply_compat(&mut entry.compat, &self.compat);
     }
 
-    /// Applies the settings of the provider to a model, also where the table has others.
+    /// Applies the settings of the provider to a model, and overrides those of the table.
     fn change_model(&self, model: &mut Model) {
         if let Some(url) = &self.base_url {
             model.base_url.clone_from(url);
@@ -352,7 +353,7 @@ impl FileModel {
             headers: entry.headers.clone(),
             compat: entry.compat.clone(),
             tuning: match entry.api {
-                // The name of a script says nothing.
+                // The name of a script does not determine a tuning.
                 Api::Scripted => Tuning::default(),
                 _ => Tuning::of(&self.id),
             },
@@ -381,14 +382,15 @@ impl FileModel {
     }
 }
 
-/// A model of `entry` in the form of `models.json`, and what is wrong with it.
+/// A model of `entry`, given in the form of `models.json`, and the warnings about it.
 pub(super) fn model(value: &Value, entry: &ProviderEntry) -> (Option<Model>, Vec<String>) {
     let mut warnings = Vec::new();
     let model = FileModel::parse(value.clone(), entry.name.clone(), &mut warnings);
     (model.map(|model| model.build(entry)), warnings)
 }
 
-/// A model of `entry` for which only the id is known. It is used like the related model in `known`.
+/// A model of `entry` of which only the id is known. It is called like the related model in
+/// `known`.
 pub(super) fn unlisted(entry: &ProviderEntry, id: &str, known: &[Arc<Model>]) -> Model {
     if let Some(relative) = related(id, known) {
         let model = Model {
@@ -439,7 +441,8 @@ fn variable_at(text: &str) -> Option<(&str, &str)> {
     (is_name && !name.starts_with(|sign: char| sign.is_ascii_digit())).then_some((name, rest))
 }
 
-/// The text with the variables that are set; others stay as they are written.
+/// The text with the values of the variables that are set; other variables stay as they are
+/// written.
 fn expand(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;

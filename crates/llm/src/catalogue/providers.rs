@@ -12,7 +12,7 @@ use crate::auth::{Ambient, KeySource};
 use crate::model::{Api, Compat, Model, Names};
 use crate::url_template;
 
-/// The entry of the token for an LLM proxy.
+/// The name of the entry with the token for an LLM proxy.
 const SERVER: &str = "proxy";
 
 /// The bundled providers, in the order in which the default model is selected.
@@ -30,7 +30,7 @@ pub struct ProviderRow {
     pub name: &'static str,
     /// The display name.
     pub label: &'static str,
-    /// Can contain variables, such as `{NAME}`, that depend on the account.
+    /// The base URL. It can contain variables, such as `{NAME}`, that depend on the account.
     #[serde(default)]
     pub base_url: &'static str,
     /// Environment variable that can contain another base URL.
@@ -47,10 +47,11 @@ pub struct ProviderRow {
     pub headers: BTreeMap<&'static str, &'static str>,
     #[serde(default)]
     pub compat: Compat,
-    /// The name of the provider at models.dev, from where updates come.
+    /// The name of the provider at models.dev, the source of updates.
     pub published: Option<&'static str>,
-    /// Read by `scripts/bundle-models.mjs`: its file in the source of the table of models, the ids that come first, and a
-    /// regular expression for the ids that the provider does not have.
+    /// Read by `scripts/bundle-models.mjs`: the provider's file in the source of the table of
+    /// models, the ids that come first, and a regular expression for the ids that the provider does
+    /// not have.
     #[serde(default, rename = "source")]
     _source: IgnoredAny,
     /// Models that the source lacks, as in `models.json`.
@@ -111,8 +112,9 @@ impl From<&ProviderRow> for ProviderEntry {
     }
 }
 
-/// The environment variables with keys: those of the providers `more` and of every bundled one, and the tokens of osier
-/// itself. Children do not inherit them, nor others whose name is that of a key.
+/// The environment variables with keys: those of the providers `more` and of every bundled one, and
+/// the tokens of osier itself. Children inherit neither these variables nor others whose name is
+/// that of a key.
 pub fn key_variables<'a>(more: impl IntoIterator<Item = &'a ProviderEntry>) -> Vec<String> {
     let bundled = PROVIDERS.iter().flat_map(|row| row.keys.iter().copied());
     let own = ["OSIER_SERVE_TOKEN", "OSIER_PROXY_TOKEN"];
@@ -146,7 +148,7 @@ impl ProviderEntry {
         SEARCH_SERVICES.iter().map(entry).collect()
     }
 
-    /// Whether the models of both are called in the same way.
+    /// Whether the models of both providers are called in the same way.
     pub(super) fn has_same_connection(&self, other: &Self) -> bool {
         self.api == other.api
             && self.base_url == other.base_url
@@ -154,7 +156,7 @@ impl ProviderEntry {
             && self.compat == other.compat
     }
 
-    /// The provider of a model of an LLM proxy.
+    /// The provider entry for a model of an LLM proxy.
     pub(super) fn served(model: &Model, bundled: Option<&Self>) -> Self {
         let label = bundled.map_or(&model.provider, |entry| &entry.label);
         Self {
@@ -287,7 +289,8 @@ mod tests {
         assert!(rows.unwrap().len() > 30);
     }
 
-    /// The variables in the address: each part in braces names one, or several of which the first that is set counts.
+    /// The variables in the address: each part in braces names one variable, or several of which
+    /// the first that is set is used.
     fn variables_of_address(address: &str) -> Vec<&str> {
         let parts = address.split('{').skip(1);
         let mut names: Vec<&str> = parts.filter_map(|part| part.split('}').next()).collect();

@@ -196,7 +196,7 @@ impl PublishedModel {
     fn build(&self, entry: &ProviderEntry, known: &[Arc<Model>]) -> Model {
         let relative = related(&self.id, known);
         if self.context_window.is_none() {
-            // Only the provider lists it.
+            // Only the list of the provider has this model.
             let mut model = unlisted(entry, &self.id, known);
             self.change(&mut model);
             return model;

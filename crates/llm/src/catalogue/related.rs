@@ -1,5 +1,5 @@
-//! The known model that is most similar to a new one. It says how the new one is called: a provider can have several
-//! wire formats and base URLs.
+//! The known model that is most similar to a new one. It determines how the new model is called: a
+//! provider can have several wire formats and base URLs.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ const MIN_SHARED_LETTERS: usize = 3;
 /// A known model with a similar id.
 pub(super) struct Relative<'a> {
     pub model: &'a Arc<Model>,
-    /// Whether the model is of the same family, such as `gpt`; otherwise the model may only be of the same vendor at a router.
+    /// Whether the model is of the same family, such as `gpt`. If not, it may only be of the same
+    /// vendor at a router.
     pub is_of_family: bool,
 }
 

@@ -1,6 +1,7 @@
 //! The lists of models of the providers themselves: `/models`, with the user's key.
 //!
-//! Only ids and limits are read of them. Everything else of a new model is that of the most similar known one.
+//! Only ids and limits are read from them. All other data of a new model is taken from the most
+//! similar known model.
 
 use serde_json::Value;
 
@@ -9,7 +10,7 @@ use crate::auth::Access;
 use crate::model::{Api, KeyHeader};
 use crate::secret::Secret;
 
-/// Words in ids of models that have no conversations.
+/// Words in ids of models that cannot have conversations.
 const OTHER_KINDS: [&str; 18] = [
     "embed",
     "whisper",

@@ -5,11 +5,11 @@
 /// The category of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Paid quota, credit or the limit of a plan: waiting for seconds does not help.
+    /// The paid quota, the credit or a plan is used up: waiting for seconds does not help.
     Quota,
     /// The conversation exceeds the context window.
     Overflow,
-    /// The key or its permissions.
+    /// The key is invalid, or lacks a permission.
     Auth,
     /// Too many requests: waiting helps.
     Rate,
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Shape {
     pub kind: Kind,
-    /// The vendor; `any` for several.
+    /// The vendor of the pattern; `any` for several.
     #[cfg_attr(
         not(test),
         expect(

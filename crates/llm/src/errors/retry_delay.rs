@@ -13,7 +13,7 @@ const STARTS: [&str; 9] = [
     "available in ",
 ];
 
-/// Units and their milliseconds. A longer name is before its beginning.
+/// Units and their milliseconds. A longer name is listed before a shorter one that it starts with.
 const UNITS: [(&str, f64); 16] = [
     ("milliseconds", 1.0),
     ("millisecond", 1.0),

@@ -11,12 +11,13 @@ use crate::usage::Cost;
 use crate::wire::testing::{model, request, result, try_play, user};
 use crate::wire::{WIRES, Wire};
 
-/// More events take longer and show nothing else.
+/// Maximum number of events: more take longer and show nothing new.
 const MOST_EVENTS: usize = 24;
-/// Bytes of an input at most.
+/// Maximum bytes of an input.
 const MOST: usize = 16 * 1024;
 
-/// The events of a stream, one a line: its data, after the name of the event if that is not in the data.
+/// Checks the events of a stream, one per line: the data, after the name of the event if the data
+/// lacks it.
 pub fn wires(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let lines: Vec<&str> = text.lines().take(MOST_EVENTS).collect();
@@ -72,7 +73,7 @@ fn check(wire: &Wire, lines: &[&str], stream: &[u8]) -> AssistantMessage {
         "chunks of 3"
     );
     if let TurnStatus::Success { has_tool_calls, .. } = status {
-        // The words can be written with escapes.
+        // The data can contain the words with escapes.
         let says = |word: &&str| {
             lines
                 .iter()

@@ -38,13 +38,13 @@ pub(super) struct Call {
     peer: Peer,
     /// How often a refused part was removed.
     changes: usize,
-    /// A web page was received instead of an answer.
+    /// Whether a web page was received instead of an answer.
     had_page: bool,
-    /// The model has begun to answer.
+    /// Whether the model has begun to answer.
     is_accepted: bool,
     /// The renamed arguments of tools.
     renamed: HashMap<String, OriginalKeys>,
-    /// The open calls of such tools, by block.
+    /// The open calls of tools with renamed arguments, by block.
     calls: HashMap<usize, String>,
 }
 
@@ -103,7 +103,7 @@ impl Call {
         self.ready.push(StreamEvent::Failed { status, usage });
     }
 
-    /// Removes keys from errors: those inside a stream can quote anything, also headers.
+    /// Removes keys from errors: an error inside a stream can quote anything, also headers.
     fn redact(&self, mut event: StreamEvent) -> StreamEvent {
         if let StreamEvent::Failed { status, .. } = &mut event
             && let Some(message) = status.message_mut()

@@ -110,7 +110,7 @@ const IDENTITY: &str = "identity";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PostAnswer {
     pub status: u16,
-    /// In lower case; empty if the server sends none.
+    /// The content type in lower case; empty if the server sends none.
     pub content_type: String,
     pub body: String,
 }
@@ -166,8 +166,8 @@ pub async fn post_json(
     })
 }
 
-/// The client speaks HTTP/1.1, as every server of a model does. With HTTP/2 all calls to a server would share one connection,
-/// and end with it.
+/// The client speaks HTTP/1.1, as every server of a model does. With HTTP/2, all calls to a server
+/// would share one connection, and fail with it.
 fn build(options: &HttpOptions, way: Way) -> Result<Client, String> {
     choose_cryptography();
     let mut builder = Client::builder()

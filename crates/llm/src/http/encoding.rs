@@ -1,4 +1,5 @@
-//! Bodies that a server or a proxy compressed. osier does not ask for that, because events would wait in the compressor.
+//! Bodies that a server or a proxy compressed. osier does not request compression, because events
+//! would wait in the compressor.
 
 use std::borrow::Cow;
 use std::io::{self, Write as _};

@@ -71,7 +71,7 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// The request could not be sent, or there was no response.
+/// The status if the request could not be sent, or there was no response.
 pub(crate) fn transport(error: &reqwest::Error, host: &str, local: bool) -> TurnStatus {
     let reason = reason(error);
     let lower = reason.to_lowercase();
@@ -99,7 +99,7 @@ pub(crate) fn transport(error: &reqwest::Error, host: &str, local: bool) -> Turn
     }
 }
 
-/// The connection was closed while the answer was received.
+/// The status if the connection was closed while the answer was received.
 pub(crate) fn cut(error: &reqwest::Error, host: &str) -> TurnStatus {
     TurnStatus::NetworkError {
         message: format!("the connection to `{host}` broke: {}", reason(error)),
@@ -107,7 +107,7 @@ pub(crate) fn cut(error: &reqwest::Error, host: &str) -> TurnStatus {
     }
 }
 
-/// The body ended within its first event.
+/// The status if the body ended within its first event.
 pub(crate) fn lost(host: &str) -> TurnStatus {
     TurnStatus::NetworkError {
         message: format!("the connection to `{host}` closed before the answer ended"),
@@ -124,7 +124,7 @@ pub(crate) fn silence(host: &str, idle: Duration) -> TurnStatus {
     }
 }
 
-/// The error of an answer that does not end.
+/// The status of an answer that does not end.
 pub(crate) fn too_long(host: &str, limit: Duration) -> TurnStatus {
     let limit = clock::human_duration(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
     TurnStatus::Timeout {
@@ -145,7 +145,7 @@ fn reason(error: &reqwest::Error) -> String {
     clean(&message, None)
 }
 
-/// The server returned an error status: its error, or the status of a redirect.
+/// The status for a response with an error status, or with a redirect.
 pub(super) async fn answered(
     response: Response,
     peer: &Peer,
@@ -237,7 +237,7 @@ async fn body(mut response: Response, idle: Duration) -> Vec<u8> {
     body
 }
 
-/// The server compressed its answer in a way that osier did not ask for.
+/// The status if the server compressed its answer in a way that osier cannot decode.
 pub(super) fn compressed(host: &str, encoding: &str) -> TurnStatus {
     TurnStatus::InvalidResponse {
         message: format!(
@@ -247,7 +247,7 @@ pub(super) fn compressed(host: &str, encoding: &str) -> TurnStatus {
     }
 }
 
-/// A compressed answer is damaged.
+/// The status if a compressed answer is damaged.
 pub(super) fn not_compressed(host: &str, error: &std::io::Error) -> TurnStatus {
     TurnStatus::InvalidResponse {
         message: format!("the compressed answer of `{host}` cannot be decoded: {error}"),

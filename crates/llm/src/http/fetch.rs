@@ -18,7 +18,7 @@ use crate::status::TurnStatus;
 #[derive(Debug, Clone)]
 pub struct Fetch<'a> {
     pub url: &'a str,
-    /// Sent as bearer token.
+    /// The token, sent as bearer.
     pub token: Option<&'a Secret>,
     /// More headers, with keys.
     pub headers: &'a [(String, Secret)],
@@ -30,10 +30,10 @@ pub struct Fetch<'a> {
     pub time: Duration,
 }
 
-/// The response.
+/// The result of a request for a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fetched {
-    /// The document has the entity tag `etag`.
+    /// The document still has the entity tag `etag`.
     Unchanged,
     Whole {
         body: Vec<u8>,

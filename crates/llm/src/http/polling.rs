@@ -1,5 +1,5 @@
-//! The rate at which an answer is delivered. It is decided here alone: what follows, up to the screen, is driven
-//! by the batches that leave this module.
+//! The rate at which an answer is delivered. Only this module decides it: everything after it, up
+//! to the screen, works once per batch.
 
 use std::thread;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const READ_INTERVAL: Duration = BATCH_INTERVAL.checked_div(8).unwrap();
 /// The times of the next batch and the next read of one answer.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Every read is delivered at once.
+    /// Whether every read is delivered at once.
     unbatched: bool,
     batch: Instant,
     read: Option<Instant>,

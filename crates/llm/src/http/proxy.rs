@@ -203,7 +203,7 @@ impl Provider for ProxyProvider {
 }
 
 const WIRE: Wire = Wire {
-    // Not used: the wire format is set explicitly.
+    // This field is not used: the wire format is set explicitly.
     api: Api::Scripted,
     path: "/api/proxy/stream",
     framing: Framing::Events,

@@ -1,8 +1,9 @@
 //! The thread that reads answers. The first call of the process starts it.
 //!
 //! Models send a delta every few milliseconds, and each one would wake the task that waits for the
-//! connection. This thread sleeps between reads instead, and passes on batches, so that the thread that draws
-//! runs once per batch. A server that passes answers on to others reads them without it.
+//! connection. This thread sleeps between reads instead, and passes on batches, so that the thread
+//! that draws runs once per batch. A server that forwards answers to clients reads them without
+//! this thread.
 
 use std::sync::{Mutex, PoisonError};
 use std::{io, thread};
@@ -55,7 +56,8 @@ fn reader() -> Option<Handle> {
     reader.clone()
 }
 
-/// The thread makes its runtime itself: if it does not start, none is dropped among tasks, which would panic.
+/// The thread creates its own runtime. Otherwise, a failed start would drop a runtime inside of a
+/// task, which panics.
 fn spawn() -> io::Result<Handle> {
     let (sender, started) = std::sync::mpsc::channel();
     let run = move || match Builder::new_current_thread().enable_all().build() {

@@ -140,7 +140,7 @@ impl Reading {
         }
     }
 
-    /// When the answer is given up, and why.
+    /// The time at which the answer is given up, and the status for it.
     fn limit(&self, options: &HttpOptions) -> (Instant, TurnStatus) {
         let idle = options.idle_timeout;
         let silent = (self.last_event + idle, fault::silence(&self.host, idle));
@@ -238,7 +238,7 @@ impl Reading {
             return self.decoder.fail(status, out);
         }
         if is_json {
-            // Complete, also without a mark of its end.
+            // A body of JSON is complete, even without a mark of its end.
             let data = END.to_owned();
             self.decode(SseEvent { event: None, data }, out);
         }

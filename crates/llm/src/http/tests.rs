@@ -278,7 +278,7 @@ async fn successful_response_without_a_stream_is_an_error() {
     ] {
         let server = Server::start(answer(head, body), Then::Close).await;
         let status = server.status().await;
-        // A page or another document would come again.
+        // A retry would return the page or document again.
         assert_eq!(
             status.is_retryable(),
             !expected.ends_with("check its base URL"),

@@ -57,15 +57,15 @@ struct StepForm {
     text: Option<String>,
     thinking: Option<String>,
     tool: Option<String>,
-    /// In milliseconds.
+    /// A pause in milliseconds.
     wait: Option<u64>,
     usage: Option<Usage>,
     stop: Option<StopReason>,
     fail: Option<TurnStatus>,
-    // For `tool`: an object, or a text for invalid arguments.
+    // The arguments of a `tool`: an object, or a text for invalid arguments.
     arguments: Option<Value>,
     id: Option<String>,
-    // For `text`, `thinking` and `tool`.
+    // Characters per chunk of `text`, `thinking` and `tool`.
     chunk: Option<usize>,
     delay_ms: Option<u64>,
     times: Option<usize>,

@@ -43,7 +43,7 @@ use play::Player;
 pub use file::ScriptFileError;
 pub use script::{Chunked, Hold, Matcher, Script, Step, Turn};
 
-/// Loads the script of a model without one.
+/// Loads the script for a model that has none yet.
 pub type ScriptLoader = Arc<dyn Fn(&Model) -> Result<Script, String> + Send + Sync>;
 
 /// Plays scripts instead of calling models. Cheap to clone; clones share their state.
@@ -55,9 +55,10 @@ pub struct ScriptedProvider {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By `PROVIDER/ID`; the entry with an empty name is the default.
+    /// The scripts by `PROVIDER/ID`; the entry with an empty name is the default.
     scripts: HashMap<String, Playing>,
-    /// `None` if they are not recorded: the requests of a long session need gigabytes.
+    /// The recorded requests; `None` if recording is off, because the requests of a long session
+    /// need gigabytes.
     requests: Option<Vec<Request>>,
 }
 

@@ -150,7 +150,8 @@ impl Player {
         }
     }
 
-    /// Unique within a session because the conversation grows with every request.
+    /// The id of a call. It is unique within a session because the conversation grows with every
+    /// request.
     fn call_id(&self) -> String {
         format!(
             "call_{}_{}",

@@ -53,10 +53,10 @@ pub enum Step {
     Text(Chunked),
     Thinking(Chunked),
     Tool {
-        /// Derived from the index of the turn when not set.
+        /// The id of the call; derived from the index of the turn when not set.
         id: Option<String>,
         name: String,
-        /// As streamed: the JSON text of an object, or invalid text.
+        /// The arguments as they are streamed: the JSON text of an object, or invalid text.
         arguments: Chunked,
     },
     Wait(Duration),
@@ -93,7 +93,7 @@ impl Chunked {
     }
 }
 
-/// Delays an answer until a test opens it. Clones are the same gate.
+/// Delays an answer until a test opens it. Clones share one gate.
 #[derive(Debug, Clone)]
 pub struct Hold {
     passes: Arc<Semaphore>,
@@ -269,7 +269,7 @@ impl Turn {
 impl Matcher {
     pub(super) fn fits(&self, request: &Request) -> bool {
         let messages = &request.context.messages;
-        // Reminders of the program follow what the script waits for.
+        // Reminders of the program come after the message that the script waits for.
         let mut messages = messages
             .iter()
             .rev()

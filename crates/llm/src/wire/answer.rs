@@ -10,11 +10,11 @@ use crate::model::Model;
 use crate::status::TurnStatus;
 use crate::usage::{Price, Usage};
 
-/// The name of a call whose name the server left out.
+/// The name of a call whose name the server omitted.
 pub(super) const UNKNOWN_TOOL: &str = "unknown";
 /// Maximum number of parts that a warning names.
 const ODD_PARTS: usize = 5;
-/// No call costs that many US dollars.
+/// The maximum plausible cost of a call in US dollars.
 const MAX_COST: f64 = 1e6;
 
 /// The part of a decoder that is independent of the wire format.
@@ -23,7 +23,7 @@ pub(crate) struct Answer {
     pub usage: Usage,
     /// The cost in US dollars as reported by the vendor; used when no price is known.
     vendor_cost: Option<f64>,
-    /// The server reported tokens or a cost that cannot be right.
+    /// Whether the server reported impossible tokens or costs.
     has_invalid_usage: bool,
     /// Parts of events that could not be read.
     odd: Vec<String>,
@@ -36,11 +36,11 @@ pub(crate) struct Answer {
     next: usize,
     has_calls: bool,
     has_text: bool,
-    /// The index of the alternative that is taken: only one is requested.
+    /// The index of the alternative that is used: only one is requested.
     chosen: Option<u64>,
     /// The text of the first block, while it can become thinking.
     first_text: Option<String>,
-    /// The server's words about the end of the answer.
+    /// The server's explanation for the end of the answer.
     explanation: Option<String>,
     started: bool,
     ended: bool,
@@ -76,9 +76,9 @@ impl Answer {
         self.started
     }
 
-    /// Notes a part of an event that could not be read.
+    /// Records a part of an event that could not be read, for the warning.
     pub(super) fn leave_out(&mut self, part: String) {
-        // Named once, also if every chunk has it.
+        // A part is named once, even if every chunk has it.
         if !self.odd.contains(&part) && self.odd.len() < ODD_PARTS {
             self.odd.push(part);
         }
@@ -90,8 +90,8 @@ impl Answer {
         self.leave_out(start);
     }
 
-    /// Leaves out an event that cannot be read. Without the beginning of an answer it is none, and an event that is
-    /// missing can change the arguments of a call.
+    /// Skips an event that cannot be read. The answer fails if it has not begun yet, or if a call
+    /// is open, whose arguments a missing event can change.
     pub(super) fn lose(&mut self, data: &str, out: &mut Vec<StreamEvent>) {
         if self.started && !self.has_calls {
             self.skip(data);
@@ -107,7 +107,8 @@ impl Answer {
         }
     }
 
-    /// Keeps the server's words about the end of the answer, for the error if there is none.
+    /// Stores the server's explanation for the end of the answer, for the error if there is no
+    /// answer.
     pub(super) fn explain(&mut self, explanation: Option<&str>) {
         let given = explanation.map(str::trim).filter(|text| !text.is_empty());
         if let Some(text) = given {
@@ -120,13 +121,13 @@ impl Answer {
         &self.provider
     }
 
-    /// Tells the user about the answer: `text` continues a sentence about the model.
+    /// Emits a warning for the user about the answer: `text` continues a sentence about the model.
     pub(super) fn warn(&self, text: &str, out: &mut Vec<StreamEvent>) {
         let text = clean(&format!("`{}` {text}", self.reference), None);
         out.push(StreamEvent::Warning { text });
     }
 
-    /// The explanation behind a colon.
+    /// The explanation after a colon.
     pub(super) fn explanation(&self) -> String {
         let text = self.explanation.as_ref();
         text.map_or_else(String::new, |text| clean(&format!(": {text}"), None))
@@ -136,7 +137,7 @@ impl Answer {
         !self.has_text && !self.has_calls
     }
 
-    /// Whether the alternative `index` of the answer is taken: the first that has content.
+    /// Whether the alternative `index` of the answer is used: the first one with content.
     pub(super) fn is_chosen(&mut self, index: Option<u64>, has_content: bool) -> bool {
         let Some(index) = index else { return true };
         if has_content {
@@ -149,13 +150,14 @@ impl Answer {
         is_chosen
     }
 
-    /// Whether the text so far becomes thinking, whose start the server left out. Only the first block can.
+    /// Turns the text so far into thinking whose start the server omitted. Returns false if that is
+    /// not possible: only the first block can be thinking.
     pub(super) fn text_was_thinking(&mut self, index: usize, out: &mut Vec<StreamEvent>) -> bool {
         let Some(delta) = self.first_text.take().filter(|_| index == 0) else {
             return false;
         };
         self.has_text = false;
-        // The start of a block that exists replaces it.
+        // The start of an existing block replaces it.
         out.push(StreamEvent::Delta(Delta::ThinkingStart { index }));
         out.push(StreamEvent::Delta(Delta::ThinkingDelta { index, delta }));
         true
@@ -289,7 +291,7 @@ impl Answer {
         out.push(StreamEvent::Done { stop_reason, usage });
     }
 
-    /// Why an answer that ended for this reason is none.
+    /// The status if an answer that ended for this reason is a failure.
     fn failure(&self, reason: StopReason) -> Option<TurnStatus> {
         let silent = self.is_silent();
         match reason {

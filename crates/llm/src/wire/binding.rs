@@ -13,11 +13,11 @@ use sha2::{Digest, Sha256};
 use crate::message::{AssistantBlock, AssistantMessage};
 use crate::provider::Context;
 
-/// The beta of `control`.
+/// The beta header that [`control`] requires.
 pub(super) const BETA: &str = "thinking-binding-controls-2026-08-01";
 
-/// The request field that makes the server ignore such thinking, too. It covers answers without a hash: those of
-/// sessions of older versions, of imports and of an LLM proxy.
+/// The request field that makes the server itself ignore such thinking. It is for answers without a
+/// hash: from sessions of older versions, from imports and from an LLM proxy.
 pub(super) fn control() -> Value {
     serde_json::json!({"prefix_mismatch_behavior": "drop_block"})
 }
@@ -26,7 +26,8 @@ pub(super) fn control() -> Value {
 #[derive(Clone)]
 pub(super) struct Prefix {
     read: Sha256,
-    /// Whether thinking is enabled. If not, the server cannot be asked to ignore thinking, and none is sent.
+    /// Whether thinking is enabled. If it is disabled, the server cannot be told to ignore old
+    /// thinking, so none is sent.
     thinks: bool,
 }
 
@@ -46,7 +47,8 @@ impl Prefix {
         }
     }
 
-    /// The first 64 bits: it detects changes, and nobody gains from a collision.
+    /// The first 64 bits of the hash. They are enough to detect changes: a collision is of no use
+    /// to an attacker.
     pub(super) fn hash(&self) -> String {
         let hash = self.read.clone().finalize();
         let start = hash.first_chunk().copied().unwrap_or_default();

@@ -1,20 +1,21 @@
-//! Where marks of the prompt cache can have an effect, and how long the cache is kept.
+//! Decides where marks of the prompt cache can have an effect, and how long the cache is kept.
 //!
 //! A provider caches a prefix only from a minimum length on
-//! (<https://platform.claude.com/docs/en/build-with-claude/prompt-caching>). A mark before that has no effect, and a request
-//! can have four.
+//! (<https://platform.claude.com/docs/en/build-with-claude/prompt-caching>). A mark on a shorter
+//! prefix has no effect, and a request can have four marks.
 
 use serde_json::{Value, json};
 
 use crate::provider::{Context, Request};
 use crate::tuning::CacheRetention;
 
-/// Marks of a request.
+/// Maximum number of marks of a request.
 const MARKS: usize = 4;
-/// Marks on messages when the system prompt has one, too: the last message of the user, and the previous one for the turn
-/// that just ended.
+/// Number of marked messages if the system prompt is marked, too: the last message of the user, and
+/// the previous one for the turn that just ended.
 const WITH_SYSTEM: usize = 2;
-/// Parts of model ids, and the minimum length of a cached prefix in tokens. The first that fits counts.
+/// Parts of model ids, and the minimum length of a cached prefix in tokens. The first matching row
+/// is used.
 const MINIMUMS: [(&str, u64); 8] = [
     ("3-haiku", 2048),
     ("3-5-haiku", 2048),
@@ -27,7 +28,8 @@ const MINIMUMS: [(&str, u64); 8] = [
 ];
 /// The minimum of newer models, and of unknown ones.
 const MINIMUM: u64 = 4096;
-/// Bytes of a token of English and JSON: more than there are, so that a prefix is rather taken for too short.
+/// Estimated bytes of a token of English and JSON. The estimate is too high, so that a prefix is
+/// rather considered too short.
 const TOKEN: u64 = 4;
 
 /// The marks of a request.

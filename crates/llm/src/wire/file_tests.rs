@@ -16,7 +16,7 @@ fn file(name: &str, mime_type: &str) -> ContentBlock {
     }
 }
 
-fn takes(api: Api, kind: Modality) -> Model {
+fn accepting(api: Api, kind: Modality) -> Model {
     Model {
         input: vec![Modality::Text, kind],
         ..model(api)
@@ -70,7 +70,7 @@ fn each_api_has_its_own_form_of_a_pdf() {
     ] {
         let pdf = file("my report.pdf", "application/pdf");
         assert_eq!(
-            sent(takes(api, Modality::Pdf), pdf, place),
+            sent(accepting(api, Modality::Pdf), pdf, place),
             expected,
             "{api:?}"
         );
@@ -114,7 +114,7 @@ fn each_api_has_its_own_form_of_audio() {
             json!({"inlineData": {"mimeType": "audio/flac", "data": "AAEC"}}),
         ),
     ] {
-        let model = takes(api, Modality::Audio);
+        let model = accepting(api, Modality::Audio);
         let found = sent(model, file("talk", mime_type), place);
         assert_eq!(found, expected, "{api:?} {mime_type}");
     }
@@ -131,7 +131,7 @@ fn other_models_get_a_sentence_instead() {
         Api::Ollama,
     ] {
         for mime_type in ["application/pdf", "audio/wav"] {
-            let model = takes(api, Modality::Image);
+            let model = accepting(api, Modality::Image);
             let body = sent(model, file("talk", mime_type), "/nothing").to_string();
             assert!(body.contains("[talk was left out]"), "{api:?}: {body}");
             assert!(!body.contains("AAEC"), "{api:?}: {body}");
@@ -155,7 +155,7 @@ fn files_of_results_follow_where_results_are_text() {
             result("a", pages()),
         ]
     };
-    let chat = takes(Api::OpenaiChatCompletions, Modality::Pdf);
+    let chat = accepting(Api::OpenaiChatCompletions, Modality::Pdf);
     let found = body(&request(chat.clone(), messages(&chat)));
     let sent = found["messages"].as_array().unwrap();
     assert_eq!(
@@ -168,7 +168,7 @@ fn files_of_results_follow_where_results_are_text() {
             ]}),
         ]
     );
-    let claude = takes(Api::AnthropicMessages, Modality::Pdf);
+    let claude = accepting(Api::AnthropicMessages, Modality::Pdf);
     let found = body(&request(claude.clone(), messages(&claude)));
     assert_eq!(
         found["messages"][2]["content"][0]["content"],

@@ -24,7 +24,8 @@ const CACHE_KEY_LENGTH: usize = 64;
 /// A wire format.
 pub(crate) struct Wire {
     pub api: Api,
-    /// Appended to the base URL of the model; `{model}` is replaced by the id of the model.
+    /// The path, which is appended to the base URL of the model; `{model}` is replaced by the id of
+    /// the model.
     pub path: &'static str,
     pub framing: Framing,
     /// The header of the key, unless `Compat` sets another.
@@ -35,7 +36,7 @@ pub(crate) struct Wire {
     /// The reasons for which an answer ends.
     #[cfg(test)]
     pub reasons: &'static [ReasonRow],
-    /// The kinds of its parts.
+    /// The kinds of the parts of an answer.
     #[cfg(test)]
     pub parts: &'static [PartRow],
 }
@@ -43,7 +44,8 @@ pub(crate) struct Wire {
 /// The body of a request.
 pub(crate) struct Body {
     pub json: Value,
-    /// A hash of everything in it that the model reads, if its thinking is bound to that.
+    /// A hash of everything in the body that the model reads, if its thinking is bound to the
+    /// conversation.
     pub prefix_hash: Option<String>,
 }
 
@@ -88,7 +90,7 @@ pub(crate) trait Decoder: Send {
     /// Decodes one event; appends the result to `out`.
     fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>);
 
-    /// The body has ended. Appends the last event if there was none.
+    /// Handles the end of the body. Appends the last event if it was not emitted yet.
     fn finish(&mut self, out: &mut Vec<StreamEvent>);
 
     /// Ends the answer with `status` because the connection failed.
@@ -102,13 +104,14 @@ pub(crate) trait Decoder: Send {
 pub(super) trait ObjectDecoder: Send {
     fn answer(&mut self) -> &mut Answer;
 
-    /// Decodes an object; `name` is that of its event. False if it cannot be read.
+    /// Decodes an object; `name` is the name of its event. Returns false if the object cannot be
+    /// read.
     fn object(&mut self, name: Option<&str>, data: &str, out: &mut Vec<StreamEvent>) -> bool;
 
     /// Handles the mark of the end, which most formats do not need.
     fn end_mark(&mut self, _out: &mut Vec<StreamEvent>) {}
 
-    /// Ends the answer with the body, or fails.
+    /// Ends the answer at the end of the body, or fails.
     fn close(&mut self, out: &mut Vec<StreamEvent>);
 }
 
@@ -156,7 +159,7 @@ fn push_odd(
         decoder.answer().skip(other);
     }
     if found.objects.is_empty() && !found.is_broken && name.is_some() {
-        // The name of an event can be all of it.
+        // An event can consist of its name alone.
         found.objects.push("{}".to_owned());
     }
     for object in found.objects {

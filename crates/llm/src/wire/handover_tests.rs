@@ -107,8 +107,8 @@ fn image() -> ContentBlock {
     }
 }
 
-/// A turn with everything that one can contain: an image, thinking and parallel calls, an error, an image as
-/// a result, steering, and the answer.
+/// A turn with everything that a turn can contain: an image, thinking and parallel calls, an error,
+/// an image as a result, steering, and the answer.
 fn turn(party: &Party, mark: &str) -> Vec<Message> {
     let asked = UserMessage {
         content: vec![ContentBlock::text(format!("ask {mark}")), image()],
@@ -326,7 +326,7 @@ fn recordings_decode_equally_in_any_chunks() {
             events
         };
         let whole = framed(&[&party.stream]);
-        // At every byte of short streams, otherwise at the first and last ones.
+        // Short streams are cut at every byte, others at the first and last bytes.
         let length = party.stream.len();
         for cut in (0..length).filter(|cut| *cut < 1500 || length - cut < 1500) {
             let (before, after) = party.stream.split_at(cut);
@@ -371,7 +371,7 @@ fn truncated_stream_is_never_a_success() {
         };
         let end = ENDS.iter().find_map(place);
         let end = end.unwrap_or_else(|| panic!("no end in the stream of {name}"));
-        // At every byte near the end, otherwise at every tenth.
+        // The stream is cut at every byte near the end, and at every tenth byte before.
         let cuts = (0..end).filter(|cut| end - cut < 600 || cut % 10 == 0);
         for cut in cuts {
             let (_, status) = play_in(&party.model, &party.stream[..cut], 4096);

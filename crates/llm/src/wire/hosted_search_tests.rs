@@ -1,4 +1,4 @@
-//! Searches that providers carry out: how they are requested, and the pages that they report.
+//! Searches by providers: how they are requested, and the pages that they report.
 
 use serde_json::{Value, json};
 

@@ -9,11 +9,12 @@ const MIN_OUTPUT: u64 = 1024;
 /// Approximate tokens of an image.
 const IMAGE_TOKENS: u64 = 1600;
 
-/// Characters of the base64 of a recording or document that count as a byte of text.
+/// Number of base64 characters of a recording or document that count as one byte of text.
 const FILE_BYTES: usize = 16;
 
-/// The output limit of a request: that of the caller or the model, limited to the remaining context window.
-/// The prompt is estimated at three bytes per token, which is too high.
+/// The output limit of a request: that of the caller or the model, limited to the remaining context
+/// window. The prompt is estimated at three bytes per token, so the estimate is too high rather
+/// than too low.
 pub(crate) fn output_limit(request: &Request) -> u64 {
     let model = &request.model;
     if let Some(limit) = request.options.max_tokens {

@@ -82,7 +82,8 @@ pub fn ignores_temperature(model: &Model, thinking: ThinkingLevel) -> bool {
     !body.contains("\"temperature\"")
 }
 
-/// An option of requests that the user can set for a model, and what removes it.
+/// An option of requests that the user can set for a model: its name, whether it is set, and how to
+/// remove it.
 type RequestOption = (&'static str, fn(&Tuning) -> bool, fn(&mut Tuning));
 
 const OPTIONS: [RequestOption; 3] = [
@@ -98,7 +99,7 @@ const OPTIONS: [RequestOption; 3] = [
     ),
     (
         "parallel_calls",
-        // Several calls are the default.
+        // Several calls are the default, so only `false` is a setting.
         |tuning| tuning.parallel_calls == Some(false),
         |tuning| tuning.parallel_calls = None,
     ),
@@ -246,7 +247,7 @@ mod tests {
                 let start = match wire.framing {
                     Framing::Events => "data: ",
                     Framing::Lines => "",
-                    // The events of this format have names, which these lack.
+                    // The events of this format have names, which the test events lack.
                     Framing::AwsEvents => continue,
                 };
                 let mut stream: String = events.iter().flat_map(|event| [start, event, "\n\n"]).collect();

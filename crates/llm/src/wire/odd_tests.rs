@@ -1,4 +1,5 @@
-//! Answers of servers that keep the wire format only nearly. An odd part costs itself, never its neighbours.
+//! Answers of servers that nearly follow the wire format. An odd part is lost, but never its
+//! neighbours.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -187,7 +188,7 @@ fn chat_chunks_in_every_form_are_read() {
     ] {
         assert_eq!(words(Chat, &chat(&chunk)), expected, "{chunk}");
     }
-    // Texts that are no JSON.
+    // Texts that are not JSON.
     for filler in [
         "data: PROCESSING",
         "data: [PING]",
@@ -238,12 +239,12 @@ fn nearly_valid_json_is_read() {
     // The mark of the end without a blank line before it.
     let body = format!("{start}{}\ndata: [DONE]\n\n", end.trim_end());
     assert_eq!(words(Chat, &body), "az");
-    // Only another alternative than the first.
+    // The answer has no alternative with the index 0.
     let body = (start.to_owned() + end).replace("\"delta\"", "\"index\":1,\"delta\"");
     assert_eq!(words(Chat, &body), "az");
     let body = body.replacen("{\"index\":1", "{\"index\":2", 1);
     assert_eq!(words(Chat, &(body + "data: [DONE]\n\n")), "a");
-    // An answer of which nothing can be read is none.
+    // An answer without a readable part is a failure.
     let body = stream(&[
         json!({"choices": [{"delta": {"content": "", "tool_calls": 5}, "finish_reason": "stop"}]}),
     ]);
@@ -251,7 +252,7 @@ fn nearly_valid_json_is_read() {
         words(Chat, &body),
         " FAILED `vendor/model-1` sent no answer that osier can read: `choices.0.delta.tool_calls`"
     );
-    // The answer ends for a call that was lost.
+    // The reason for the end is a call that was lost.
     let body = stream(&[
         json!({"choices": [{"delta": {"tool_calls": [null, {}]}, "finish_reason": "tool_calls"}]}),
     ]);
@@ -426,7 +427,7 @@ fn events_of_other_formats_in_every_form_are_read() {
         let events = [vec![start.clone()], events, vec![stop.clone()]].concat();
         assert_eq!(words(Anthropic, &stream(&events)), expected, "{events:?}");
     }
-    // The name of the event instead of its type.
+    // The event has its name instead of its type.
     let body = "event: content_block_delta\ndata: {\"index\":0,\"delta\":{\"text\":\"a\"}}\n\nevent: message_stop\ndata: {}\n\n";
     assert_eq!(words(Anthropic, body), "a");
 
@@ -758,7 +759,7 @@ proptest! {
         for (api, start, event, call, end) in formats() {
             let mut odd = event("odd");
             if of_call {
-                // A call of its own.
+                // The extra part is a separate call.
                 let text = call[0].to_string().replace("\"c\"", "\"odd\"");
                 odd = serde_json::from_str(&text).unwrap();
                 if let Some(index) = odd.pointer_mut("/choices/0/delta/tool_calls/0/index") {
@@ -775,7 +776,7 @@ proptest! {
                     *odd.pointer_mut(&found[at.index(found.len())]).unwrap() = value.clone();
                 }
             }
-            // An error is no odd part, and the type of an event is its meaning.
+            // An error is not an odd part, and the type determines the meaning of an event.
             let is_error = matches!(field, "error" | "message") && is_error(&extra);
             if odd.is_object() && api != Bedrock && !is_error && odd.get(field).is_none() {
                 odd[field] = extra.clone();

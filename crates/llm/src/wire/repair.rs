@@ -1,8 +1,8 @@
 //! Reads events field by field.
 //!
-//! An event is first read as the format defines it. If that fails, its table of fields repairs it: numbers become ids,
-//! texts become indices, objects become texts. A part that cannot be read is removed and named; it costs nothing around
-//! it.
+//! An event is first read as the format defines it. If that fails, its table of fields repairs it:
+//! numbers become ids, texts become indices, objects become texts. A part that cannot be read is
+//! removed and named in a warning; everything around it stays.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -32,7 +32,7 @@ pub(super) enum Shape {
     Parts(&'static [Field]),
     /// An id, a name or a reason.
     Word,
-    /// A word that ends an answer, in whatever form.
+    /// The reason for the end of an answer, in any form.
     Reason,
     /// JSON as text.
     Json,
@@ -40,14 +40,14 @@ pub(super) enum Shape {
     Index,
     Flag,
     Object(&'static [Field]),
-    /// An object; a text instead of it is this field.
+    /// An object; a text in its place is the value of this field.
     Carrier(&'static str, &'static [Field]),
     List(&'static Shape),
 }
 
 pub(super) type Field = (&'static str, Shape);
 
-/// The event in `data`; `None` if it is none.
+/// The event in `data`; `None` if `data` is not an event.
 pub(super) fn read<T: DeserializeOwned>(
     data: &str,
     shape: Shape,
@@ -68,7 +68,7 @@ pub(super) fn read<T: DeserializeOwned>(
     for path in repair.odd {
         answer.leave_out(path);
     }
-    // As text: counts are read from it.
+    // Parsed from text again, because counts are read from their text.
     serde_json::from_str(&value.to_string()).ok()
 }
 
@@ -78,7 +78,7 @@ struct Repair {
 }
 
 impl Repair {
-    /// Repairs `value`. False if it cannot be read.
+    /// Repairs `value`. Returns false if it cannot be read.
     fn value(&mut self, value: &mut Value, shape: Shape) -> bool {
         if value.is_null() {
             return true;
@@ -136,7 +136,7 @@ impl Repair {
     fn list(&mut self, value: &mut Value, shape: Shape) -> bool {
         let items = match value.take() {
             Value::Array(items) => items,
-            // A list as some languages write it.
+            // An object with numeric keys, as some languages write a list.
             Value::Object(map) if map.keys().all(|key| key.parse::<u32>().is_ok()) => {
                 map.into_iter().map(|(_, item)| item).collect()
             }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// No model reads or writes that many tokens in one call.
+/// The maximum plausible number of tokens in one call.
 const MAX_COUNT: u64 = 1_000_000_000;
 
 /// A number of tokens, if the server reported one.
@@ -34,7 +34,7 @@ impl TryFrom<Option<u64>> for Count {
 #[derive(Debug)]
 pub(super) struct Reported<T> {
     pub counts: Option<T>,
-    /// Whether anything of it could not be read.
+    /// Whether a part of the object could not be read.
     pub is_invalid: bool,
 }
 
@@ -60,7 +60,7 @@ impl<T> Reported<T> {
 
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Reported<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // As text: some numbers that JSON allows have no value.
+        // Read as text, because some numbers that JSON allows have no value.
         let raw = Option::<Box<RawValue>>::deserialize(deserializer)?;
         Ok(raw.map(|raw| Self::parse(raw.get())).unwrap_or_default())
     }

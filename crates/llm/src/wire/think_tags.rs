@@ -1,11 +1,12 @@
 //! Thinking that models write as `<think>…</think>` into the text of their answer.
 //!
-//! A tag counts at the start of a line, outside of code. It can be split over chunks. Templates that begin the answer
-//! with `<think>` leave it out of the stream: then everything before `</think>` was thinking.
+//! A tag counts only at the start of a line, outside of code. It can be split over chunks. If a
+//! template begins the answer with `<think>`, the stream lacks that tag: then everything before
+//! `</think>` was thinking.
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
-/// Fences of code have at least three of one of these.
+/// Fences of code have at least three of one of these characters.
 const FENCES: [char; 2] = ['`', '~'];
 const SHORTEST_FENCE: usize = 3;
 /// Lines with this many spaces are code.
@@ -25,7 +26,7 @@ pub(super) enum Part {
 struct Fence {
     mark: char,
     length: usize,
-    /// Whether nothing follows it: only such a fence closes code.
+    /// Whether nothing follows the fence: only such a fence closes code.
     is_alone: bool,
 }
 
@@ -133,7 +134,8 @@ impl ThinkTags {
         (!part.is_empty()).then_some(part)
     }
 
-    /// Thinking up to its end, and the rest. The rest is unchanged if more is needed.
+    /// Thinking up to its end, and the rest. Without a result, the rest is unchanged, because more
+    /// text is needed.
     fn thinking<'a>(&mut self, text: &'a str) -> (Option<Part>, &'a str) {
         if let Some(at) = text.find(CLOSE) {
             self.thinks = false;
@@ -150,7 +152,8 @@ impl ThinkTags {
         (part, &text[kept..])
     }
 
-    /// Text up to the next line or tag, and the rest. The rest is unchanged if more is needed.
+    /// Text up to the next line or tag, and the rest. Without a result, the rest is unchanged,
+    /// because more text is needed.
     fn text<'a>(&mut self, text: &'a str) -> (Option<Part>, &'a str) {
         if self.skips_space {
             let rest = text.trim_start();
@@ -177,7 +180,7 @@ impl ThinkTags {
                 return (Some(Part::WasThinking), rest);
             }
             if (OPEN.starts_with(start) && !is_code) || (CLOSE.starts_with(start) && can_close) {
-                // More is needed.
+                // More text is needed.
                 return (None, text);
             }
         }
@@ -187,7 +190,7 @@ impl ThinkTags {
         (Some(Part::Text(line.to_owned())), rest)
     }
 
-    /// Follows the fences of code.
+    /// Tracks the fences of code.
     fn add_to_line(&mut self, text: &str) {
         self.inline.add(text);
         let room = 64_usize.saturating_sub(self.line.len());
@@ -226,7 +229,7 @@ fn add(parts: &mut Vec<Part>, part: Part) {
     }
 }
 
-/// The length of the end of `text` that begins `tag`.
+/// The length of the end of `text` that can be the start of `tag`.
 fn start_of(text: &str, tag: &str) -> usize {
     let longest = tag.len().min(text.len());
     (1..=longest)

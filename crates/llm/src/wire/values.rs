@@ -1,7 +1,7 @@
 //! Finds the JSON objects in the data of an event.
 //!
-//! Servers send lists of objects, several objects at once, words that keep the connection open, and JSON that is nearly
-//! valid: with trailing commas, `NaN`, or line ends in texts.
+//! Servers send lists of objects, several objects at once, texts that keep the connection open, and
+//! JSON that is nearly valid: with trailing commas, `NaN`, or line ends in texts.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ pub(super) struct Values {
     pub is_broken: bool,
 }
 
-/// `data` without the mark of the end, and whether it had one.
+/// `data` without the mark of the end, and whether it had that mark.
 pub(super) fn without_end(data: &str) -> (&str, bool) {
     let data = data.trim();
     let bare = data.trim_matches('"');
@@ -48,7 +48,7 @@ pub(super) fn without_end(data: &str) -> (&str, bool) {
     }
 }
 
-/// Whether `data` is one valid object, as nearly always.
+/// Whether `data` is one valid object, which is nearly always the case.
 pub(super) fn is_object(data: &str) -> bool {
     data.starts_with('{') && serde_json::from_str::<IgnoredAny>(data).is_ok()
 }
@@ -57,7 +57,7 @@ pub(super) fn is_object(data: &str) -> bool {
 pub(super) fn values(data: &str) -> Values {
     let is_json = match data.as_bytes() {
         [b'{' | b'<', ..] => true,
-        // `[PING]` is no list.
+        // `[PING]` is not a list.
         [b'[', rest @ ..] => rest
             .trim_ascii_start()
             .first()
@@ -79,7 +79,7 @@ pub(super) fn values(data: &str) -> Values {
 }
 
 impl Values {
-    /// Adds the values of `text`. False if a part of it is not valid.
+    /// Adds the values of `text`. Returns false if a part of it is invalid.
     fn add(&mut self, text: &str) -> bool {
         let values = serde_json::Deserializer::from_str(text).into_iter::<Box<RawValue>>();
         for value in values {
@@ -93,7 +93,7 @@ impl Values {
         if value.starts_with('{') {
             self.objects.push(value.to_owned());
         } else if let Ok(list) = serde_json::from_str::<Vec<Box<RawValue>>>(value) {
-            // The lists in a list have no part of an answer.
+            // Lists in a list contain no part of an answer.
             for item in list {
                 match item.get() {
                     object if object.starts_with('{') => self.objects.push(object.to_owned()),

@@ -1,7 +1,7 @@
-//! The words of the vendors: the reasons for which an answer ends, and the kinds of its parts.
+//! The vocabulary of the vendors: the reasons for which an answer ends, and the kinds of its parts.
 //!
-//! Each wire format has both as tables, from which the decoder takes what it does, and the documentation its list. A
-//! test compares the tables with the types of the vendors' own packages.
+//! Each wire format has both as tables, which the decoder uses and from which the documentation is
+//! generated. A test compares the tables with the types of the vendors' own packages.
 
 use serde_json::{Map, Value};
 
@@ -55,7 +55,8 @@ impl Answer {
         self.end_as(reason, find(table, reason), out);
     }
 
-    /// Ends the answer as the reason means it; `None` if osier does not know it.
+    /// Ends the answer with the effect `end` of the reason; `None` if osier does not know the
+    /// reason.
     pub(super) fn end_as(&mut self, reason: &str, end: Option<End>, out: &mut Vec<StreamEvent>) {
         let failed = |answer: &Self, text: &str, retryable| TurnStatus::ModelError {
             message: format!("{text} ({}){}", clean(reason, None), answer.explanation()),
@@ -99,7 +100,7 @@ impl Answer {
         self.fail(status, out);
     }
 
-    /// Names the parts in `others` that `table` does not have, or that are left out.
+    /// Warns about the parts in `others` that `table` does not have, or that are omitted.
     pub(super) fn note_parts(&mut self, others: &Map<String, Value>, table: &[PartRow]) {
         let is_empty = |value: &Value| match value {
             Value::Null => true,
@@ -112,7 +113,7 @@ impl Answer {
         }
     }
 
-    /// Names a part of a kind that `table` does not have, or that is left out.
+    /// Warns about a part of a kind that `table` does not have, or that is omitted.
     pub(super) fn note_part(&mut self, kind: &str, table: &[PartRow]) {
         if !kind.is_empty() && matches!(find(table, kind), None | Some(Use::LeftOut)) {
             self.leave_out(kind.chars().take(40).collect());

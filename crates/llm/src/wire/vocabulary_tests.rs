@@ -1,5 +1,5 @@
-//! The tables of reasons and parts, compared with the types of the vendors' packages for Node.js, which `.ci/run`
-//! installs in the directory `OSIER_TEST_VENDORS`; and what is done with each reason.
+//! The tables of reasons and parts, compared with the types of the vendors' packages for Node.js,
+//! which `.ci/run` installs in the directory `OSIER_TEST_VENDORS`; and the effect of each reason.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -294,7 +294,7 @@ fn ended(api: Api, reason: &str, text: bool) -> Option<(String, bool)> {
     Some((end, events.iter().any(warned)))
 }
 
-/// Each reason of each format has the effect of its row, and one that no row has is named.
+/// Each reason of each format has the effect of its row, and a warning names an unknown reason.
 #[test]
 fn reasons_have_their_effect() {
     for wire in WIRES {
@@ -311,7 +311,7 @@ fn reasons_have_their_effect() {
             let expected = match end {
                 _ if unknown && wire.api == Api::OpenaiResponses => ("ModelError", false),
                 End::Done => ("Stop", unknown),
-                // Without a call.
+                // The answer has no call.
                 End::Calls => ("Stop", false),
                 // Text follows the compaction.
                 End::Paused if reason == "compaction" => ("Stop", false),

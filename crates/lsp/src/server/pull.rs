@@ -16,7 +16,7 @@ use crate::uri;
 /// The answer to a request for diagnostics.
 #[derive(Debug, Deserialize)]
 struct Report<'m> {
-    /// Not set if nothing changed.
+    /// The diagnostics; not set if nothing changed.
     #[serde(default, borrow)]
     items: Option<&'m RawValue>,
     #[serde(default, borrow, rename = "relatedDocuments")]
@@ -35,8 +35,8 @@ impl<'m> Report<'m> {
 }
 
 impl Server {
-    /// Requests the diagnostics of the open files again when the server says so: one that still reads the project first
-    /// answers that there are none.
+    /// Requests the diagnostics of the open files again when the server asks for it: a server that
+    /// still reads the project answers at first that there are none.
     pub(super) fn follow_refreshes(&self) {
         let mut refreshes = self.shared.refreshes.subscribe();
         let (connection, shared) = (

@@ -1,4 +1,5 @@
-//! The events of a text, with the characters that were written, literal links, and HTML that is not shown raw.
+//! The events of a text: with the characters as they were written, with literal links, and with the
+//! meaning of HTML in place of its source.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,18 +14,19 @@ type Found<'a> = (Event<'a>, Range<usize>);
 pub(super) struct Events<'a, I> {
     source: &'a str,
     parsed: &'a str,
-    /// The literal links that were not passed yet.
+    /// The literal links after the current position.
     links: &'a [Range<usize>],
     found: I,
-    /// Events that one event of the parser became.
+    /// Further events that the last event of the parser became.
     waiting: VecDeque<Found<'a>>,
-    /// Links and images that are open.
+    /// The number of open links and images.
     depth: usize,
-    /// An element `a` is open, and so many containers that began in it.
+    /// The number of open containers that began inside of the open element `a`; not set without
+    /// such an element.
     element: Option<usize>,
     script: Option<html::Script>,
     in_comment: bool,
-    /// Where the last end of a comment is.
+    /// The offset of the last end of a comment.
     comments_end: Option<usize>,
 }
 
@@ -49,7 +51,7 @@ impl<'a, I: Iterator<Item = Found<'a>>> Events<'a, I> {
         }
     }
 
-    /// The text of an event as it was written, unless it stands for other characters.
+    /// The text of an event as it was written, unless the source stands for other characters.
     fn written(&self, text: CowStr<'a>, range: &Range<usize>) -> CowStr<'a> {
         let is_verbatim = self.parsed.get(range.clone()) == Some(&*text);
         match self.source.get(range.clone()) {
@@ -65,7 +67,8 @@ impl<'a, I: Iterator<Item = Found<'a>>> Events<'a, I> {
             .get_or_insert_with(|| source.rfind("-->").unwrap_or(0))
     }
 
-    /// The text, or `None` if there are literal links in it: then its parts are in `waiting`, which most texts never use.
+    /// The text, or `None` if it contains literal links: then its parts are in `waiting`, which
+    /// most texts never use.
     fn text(&mut self, text: CowStr<'a>, range: Range<usize>) -> Option<Found<'a>> {
         let text = self.written(text, &range);
         if let Some(script) = self.script {
@@ -115,7 +118,7 @@ impl<'a, I: Iterator<Item = Found<'a>>> Events<'a, I> {
         None
     }
 
-    /// The event as readers get it; `None` if there is none, or if it became others.
+    /// The event as readers get it; `None` if it is dropped, or if other events replace it.
     fn event(&mut self, (event, range): Found<'a>) -> Option<Found<'a>> {
         let event = match event {
             Event::Text(text) => return self.text(text, range),

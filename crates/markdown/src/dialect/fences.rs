@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::rules::NEUTRAL;
 use crate::code_line::language;
 
-/// Languages of blocks in which fences come in pairs.
+/// Languages of blocks in which fences form pairs.
 const MARKDOWN: [&str; 2] = ["markdown", "md"];
 
 /// An open fence.
@@ -19,7 +19,7 @@ pub(crate) struct Fence {
 }
 
 impl Fence {
-    /// The fence of a line without the marks of its containers, and the text behind it.
+    /// The fence of a line without the marks of its containers, and the text after it.
     fn of(line: &str) -> Option<(Self, &str)> {
         let line = line.trim();
         let char = *line.as_bytes().first()?;
@@ -42,7 +42,7 @@ impl Fence {
         is_markdown.then_some(fence)
     }
 
-    /// The fence inside of this one that is open behind a line.
+    /// The inner fence that is open after a line.
     pub(crate) fn inner_after(self, inner: Option<Self>, line: &str) -> Option<Self> {
         match (inner, Self::of(behind_marks(line))) {
             (Some(open), Some((fence, ""))) if open.is_closed_by(fence) => None,
@@ -59,7 +59,7 @@ impl Fence {
     }
 }
 
-/// The line behind the marks of quotes and list items.
+/// The line after the marks of quotes and list items.
 fn behind_marks(line: &str) -> &str {
     let mut rest = line.trim_start_matches(['>', ' ', '\t']);
     loop {

@@ -1,4 +1,5 @@
-//! Which dollars, `\(` and `\[` begin formulas. Shell text and prices have the same characters: in doubt, the source is shown.
+//! Decides which dollars, `\(` and `\[` begin formulas. Shell text and prices have the same
+//! characters, so unclear cases are shown as source.
 
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use super::survey::Survey;
 use crate::optional::is_formula;
 use osier_base::text::head_bytes;
 
-/// Bytes after `\(` within which the end must be.
+/// Maximum bytes between `\(` and its end.
 const NEAR: usize = 512;
 
 pub(super) fn may_occur(source: &str) -> bool {
@@ -29,7 +30,7 @@ enum Kind {
 struct Mark {
     at: usize,
     kind: Kind,
-    /// The stretch of plain text that it is in.
+    /// The stretch of plain text that contains the mark.
     stretch: usize,
     in_cell: bool,
 }
@@ -47,7 +48,8 @@ impl Mark {
     }
 }
 
-/// Writes `$$` for the delimiters of formulas that Markdown does not know, and takes the meaning from those that are text.
+/// Writes `$$` for the delimiters of formulas that Markdown does not know, and neutralizes
+/// delimiters that are text.
 pub(super) fn prepare(source: &str, survey: &Survey, links: &[Range<usize>], parsed: &mut [u8]) {
     let marks = marks(source, survey, links);
     let mut index = 0;
@@ -128,14 +130,15 @@ fn backslashes(before: &[u8]) -> usize {
         .count()
 }
 
-/// The delimiter that can end what `mark` begins, and how many of `marks` it takes.
+/// The delimiter that can end the formula that `mark` begins, and how many of `marks` the formula
+/// uses.
 fn partner(mark: Mark, marks: &[Mark]) -> Option<(Mark, usize)> {
     let is_end = |end: &Mark| match (mark.kind, end.kind) {
         (Kind::Dollars(count @ (1 | 2)), Kind::Dollars(end)) => count == end,
         (Kind::Open(open), Kind::Close(close)) => open == close,
         _ => false,
     };
-    // Nothing else is in a formula.
+    // A formula contains no other delimiters.
     let found = match mark.kind {
         Kind::Dollars(_) => marks
             .iter()
@@ -146,7 +149,8 @@ fn partner(mark: Mark, marks: &[Mark]) -> Option<(Mark, usize)> {
     (end.stretch == mark.stretch).then_some((*end, found + 1))
 }
 
-/// Pandoc's rules, and no word, variable or path touches the dollars.
+/// Whether two dollars enclose a formula: by Pandoc's rules, and if no word, variable or path is
+/// next to them.
 fn is_dollar_pair(source: &str, open: Mark, close: Mark) -> bool {
     let inner = &source[open.end()..close.at];
     let before = source[..open.at].chars().next_back();
@@ -164,14 +168,15 @@ fn is_bracket_pair(source: &str, open: Mark, close: Mark) -> bool {
     !is_glued(source, open) && is_formula(&source[open.end()..close.at])
 }
 
-/// Whether something stands directly in front that no formula follows: `f\(x\)`, `'\(a\)'`, `s/\(a\)/b/`.
+/// Whether the character directly before the delimiter shows that this is no formula: `f\(x\)`,
+/// `'\(a\)'`, `s/\(a\)/b/`.
 fn is_glued(source: &str, open: Mark) -> bool {
     let before = source[..open.at].chars().next_back();
     before.is_some_and(|char| char.is_alphanumeric() || "'\"/_$=\\".contains(char))
 }
 
-/// Whether the backslash of `\(` is shown, although Markdown takes it for an escape: in patterns and paths of a shell, and where
-/// something cut a formula off.
+/// Whether the backslash of `\(` is shown, although Markdown treats it as an escape: in patterns
+/// and paths of a shell, and in a formula without its end.
 fn keeps_backslash(source: &str, open: Mark, close: Option<Mark>) -> bool {
     if let Some(close) = close {
         let inner = &source[open.end()..close.at];

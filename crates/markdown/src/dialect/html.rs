@@ -1,6 +1,6 @@
-//! The HTML that models write into Markdown for other renderers. The tags of known elements are left out or mean something: a
-//! line break, a link, raised text. Comments are left out. Everything else is shown as it was written: it can be text, as in
-//! `Vec<String>`.
+//! The HTML that models write into Markdown for other renderers. The tags of known elements are
+//! omitted, or have a meaning: a line break, a link, raised text. Comments are omitted. Everything
+//! else is shown as it was written: it can be text, as in `Vec<String>`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,7 +10,8 @@ use pulldown_cmark::{Event, Parser};
 
 use crate::optional::{lowered, raised};
 
-/// Elements whose tags are left out and whose text stays. Another word in angle brackets is text.
+/// Elements whose tags are omitted and whose text stays. All other words in angle brackets are
+/// text.
 const KNOWN: &[&str] = &[
     "a",
     "abbr",
@@ -75,7 +76,7 @@ const KNOWN: &[&str] = &[
     "var",
 ];
 
-/// Bytes of the longest tag and entity.
+/// Maximum bytes of a tag, and of an entity.
 const TAG: usize = 1024;
 const ENTITY: usize = 40;
 
@@ -86,7 +87,7 @@ pub(super) enum Markup<'a> {
     Nothing,
     /// The tag is not that of a known element.
     Text,
-    /// Text begins that is above or below the line.
+    /// The start of raised or lowered text.
     Script(Script),
     ScriptEnd,
     Link(Cow<'a, str>),
@@ -129,7 +130,7 @@ impl<'a> Tag<'a> {
         };
         let end = inside.find(|char: char| !char.is_ascii_alphanumeric());
         let (name, attributes) = inside.split_at(end.unwrap_or(inside.len()));
-        // A name with a hyphen is that of another element.
+        // A known name with a hyphen after it is the start of another name.
         if !attributes.is_empty() && !attributes.starts_with([' ', '\t', '\n', '\r', '/']) {
             return None;
         }
@@ -234,8 +235,9 @@ fn with_entities(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A line of an HTML block as it is shown, empty where it has nothing to show. `closes_comments` is the place in the line up
-/// to which a comment has an end, `in_comment` whether the line begins in a comment.
+/// A line of an HTML block as it is shown, empty where it has nothing to show. A comment that
+/// starts before `closes_comments` has an end; `in_comment` says whether the line begins in a
+/// comment.
 pub(super) fn line<'l>(
     line: &'l str,
     closes_comments: usize,
@@ -266,7 +268,7 @@ pub(super) fn line<'l>(
         if left.is_empty() {
             break;
         }
-        // A comment without an end is shown: it would hide the rest of the answer.
+        // A comment without an end is shown, because it would hide the rest of the answer.
         let at = line.len() - left.len();
         if left.starts_with("<!--") && at < closes_comments {
             *in_comment = true;

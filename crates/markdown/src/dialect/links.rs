@@ -8,7 +8,7 @@ use osier_base::text::tail_bytes;
 use super::rules::NEUTRAL;
 use super::survey::Survey;
 
-/// How a literal link begins, and what its destination has in front.
+/// How a literal link begins, and the prefix of its destination.
 const STARTS: [(&str, &str); 3] = [("https://", ""), ("http://", ""), ("www.", "http://")];
 
 pub(super) fn may_occur(source: &str) -> bool {
@@ -35,7 +35,7 @@ pub(super) fn find(source: &str, survey: &Survey) -> Vec<Range<usize>> {
     links
 }
 
-/// Where the next link can begin.
+/// The offset at which the next link can begin.
 fn next_start(text: &str) -> Option<usize> {
     let is_start = |at: &usize| {
         STARTS
@@ -50,7 +50,8 @@ fn begins_word(before: &str) -> bool {
     !before.ends_with(|char: char| char.is_alphanumeric() || matches!(char, '/' | '.' | '@' | '-'))
 }
 
-/// Bytes of the link that begins `text`, without the punctuation of the sentence behind it and the end of emphasis.
+/// The length of the link at the start of `text`, without the punctuation of the sentence and the
+/// end of emphasis after it.
 fn length(text: &str, in_cell: bool, before: &str) -> Option<usize> {
     let (start, _) = STARTS.iter().find(|(start, _)| text.starts_with(start))?;
     let host = &text[start.len()..];
@@ -73,7 +74,7 @@ fn length(text: &str, in_cell: bool, before: &str) -> Option<usize> {
     is_host.then_some(url.len())
 }
 
-/// Bytes of a URL up to a bracket that closes none of its own.
+/// The length of a URL up to a closing bracket that was not opened in it.
 fn balanced(url: &str) -> usize {
     let mut open = 0_usize;
     for (at, char) in url.char_indices() {
@@ -87,11 +88,11 @@ fn balanced(url: &str) -> usize {
     url.len()
 }
 
-/// Bytes of the paragraph before a URL in which emphasis can have begun that ends behind it.
+/// Maximum bytes before a URL that are searched for the start of emphasis that ends after the URL.
 const EMPHASIS: usize = 512;
 
-/// Bytes of a URL without punctuation at its end. A parenthesis at the end is part of the URL if it was opened there, and a
-/// mark of emphasis if none was opened before.
+/// The length of a URL without punctuation at its end. A parenthesis at the end belongs to the URL
+/// if it was opened in it; a mark of emphasis belongs to it if no emphasis was opened before.
 fn trimmed(url: &str, before: &str) -> usize {
     let near = tail_bytes(before, EMPHASIS);
     let near = near.rfind("\n\n").map_or(near, |blank| &near[blank..]);
@@ -118,7 +119,7 @@ fn trimmed(url: &str, before: &str) -> usize {
     url.len()
 }
 
-/// Whether `mark` is in `text` where a word begins.
+/// Whether `text` contains `mark` before a word.
 fn opens_emphasis(text: &str, mark: char) -> bool {
     let is_border = |char: char| char.is_whitespace() || "([{\"'>*_~".contains(char);
     text.match_indices(mark).any(|(at, _)| {

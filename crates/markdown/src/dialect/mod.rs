@@ -1,9 +1,10 @@
 //! The Markdown that models write, as every reader of osier parses it: the screen, exported pages and the browser chat.
 //!
-//! It is GitHub's dialect with three differences, which are decided before the parser sees the text. Literal links come
-//! first, so that no `_` or `$` in them means anything else. A dollar is text unless it surely belongs to a formula. And the
-//! fences inside of a fenced `markdown` block come in pairs. [`Dialect`] replaces the characters that must not mean
-//! anything by others of the same length, parses that text, and gives the events the text as it was written.
+//! It is GitHub's dialect with three differences, which are decided before the parser sees the
+//! text. Literal links come first, so that no `_` or `$` in them means anything else. A dollar is
+//! text unless it surely belongs to a formula. The fences inside of a fenced `markdown` block form
+//! pairs. [`Dialect`] replaces characters that must have no meaning by others of the same length,
+//! parses the result, and returns events with the text as it was written.
 
 mod events;
 mod fences;
@@ -29,7 +30,7 @@ pub struct Dialect<'s> {
     source: &'s str,
     /// The text that the parser reads. It has the length of `source`.
     parsed: Cow<'s, str>,
-    /// The literal links, in their order.
+    /// The literal links, in order.
     links: Vec<Range<usize>>,
 }
 
@@ -57,7 +58,8 @@ impl<'s> Dialect<'s> {
         dialect
     }
 
-    /// The events of the text. `resolve` finds the destination of a reference without a definition in it.
+    /// The events of the text. `resolve` finds the destination of a reference that has no
+    /// definition in the text.
     pub fn events<'a>(
         &'a self,
         resolve: &'a dyn Fn(&str) -> Option<String>,
@@ -76,7 +78,7 @@ impl<'s> Dialect<'s> {
     }
 }
 
-/// Where the lines start that begin a block of the document.
+/// The offsets of the lines that begin a block of the document.
 ///
 /// ```
 /// assert_eq!(osier_markdown::block_starts("# A\n\n- b\n\n  c\n\nd\n"), [0, 5, 15]);

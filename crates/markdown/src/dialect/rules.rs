@@ -2,7 +2,8 @@
 
 use pulldown_cmark::{Event, Options, Tag};
 
-/// Has no meaning in Markdown, and is punctuation like the characters that it replaces.
+/// The replacement for characters that must have no meaning: it has none in Markdown, and is
+/// punctuation like them.
 pub(crate) const NEUTRAL: u8 = b'%';
 
 /// The extensions of the dialect.

@@ -1,4 +1,4 @@
-//! Where a text has plain text, as opposed to code, markup and the destinations of links.
+//! Finds the plain text of a document, as opposed to code, markup and the destinations of links.
 
 use std::ops::Range;
 
@@ -10,21 +10,22 @@ use super::rules::{begins_block, options};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plain {
     pub(super) range: Range<usize>,
-    /// Differs between two texts that have a border between them: another block, code, markup, the end of a link.
+    /// A number that differs between two texts with a border between them: another block, code,
+    /// markup, the end of a link.
     pub(super) stretch: usize,
-    /// Where the next border is at the latest.
+    /// The latest possible offset of the next border.
     pub(super) border: usize,
     pub(super) in_cell: bool,
 }
 
-/// The plain text of a document, in its order.
+/// The plain text of a document, in order.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub(super) plain: Vec<Plain>,
     stretch: usize,
     in_code: bool,
     in_cell: bool,
-    /// Inside of `<https://example.org>`.
+    /// Whether the position is inside of `<https://example.org>`.
     in_autolink: bool,
 }
 

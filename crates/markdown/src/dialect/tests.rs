@@ -102,7 +102,7 @@ fn prepared_text_has_the_length_of_the_source() {
     }
 }
 
-/// Searched from every start, this would take minutes.
+/// A search from every start would take minutes.
 #[test]
 fn long_text_of_delimiters_and_brackets_is_searched_once() {
     for part in [

@@ -5,11 +5,11 @@ use crate::code::CodeBlock;
 use crate::unit::{Body, Text};
 use osier_term::highlight::{HighlightRequest, Highlighted, Highlighter, MAX_BYTES, MAX_LINES};
 
-/// Lines of a request: the first of a large block are coloured before the rest.
+/// Maximum lines of a request: the first lines of a large block are coloured before the rest.
 const BATCH: usize = 256;
 
 impl Markdown {
-    /// Sends the code that `rows` showed last and that was not sent yet.
+    /// Sends the code that `rows` showed last, unless it was sent before.
     pub fn highlight(&mut self, highlighter: &mut Highlighter) {
         let open = self.units.len().saturating_sub(1);
         for index in self.visible.clone() {
@@ -33,7 +33,8 @@ impl Markdown {
         }
     }
 
-    /// Stores the tokens of a block; true if the block is in this document, which has to be drawn again.
+    /// Stores the tokens of a block. Returns whether the block is in this document, which must be
+    /// drawn again.
     pub fn apply(&mut self, highlighted: &Highlighted) -> bool {
         let Some(&(index, nested)) = self.keys.get(&highlighted.key) else {
             return false;
@@ -58,7 +59,7 @@ impl Markdown {
     }
 }
 
-/// Sends the new lines of a fence; its key when it is new.
+/// Sends the new lines of a code block. Returns its key if it is new.
 fn send_code(code: &mut CodeBlock, source: &str, highlighter: &mut Highlighter) -> Option<u64> {
     let total = code.lines.len().min(MAX_LINES);
     if code.sending.done
@@ -94,7 +95,7 @@ fn send_code(code: &mut CodeBlock, source: &str, highlighter: &mut Highlighter) 
     known.is_none().then_some(key)
 }
 
-/// Sends the code blocks inside a finished block; their keys.
+/// Sends the code blocks inside a finished block. Returns their keys.
 fn send_nested(text: &mut Text, highlighter: &mut Highlighter) -> Vec<u64> {
     text.sent = true;
     let nested = std::mem::take(&mut text.nested);

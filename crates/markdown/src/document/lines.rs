@@ -2,7 +2,7 @@
 
 use crate::dialect::Fence;
 
-/// Where the lines continue that are not scanned, when the last unit is a code block or table.
+/// The state of the last unit, a code block or table, after its scanned lines.
 #[derive(Debug, Clone)]
 pub(super) struct Lines {
     pub(super) from: usize,
@@ -10,22 +10,22 @@ pub(super) struct Lines {
     pub(super) containers: String,
     /// The lines that begin the block.
     pub(super) first: String,
-    /// A block of Markdown, in which fences come in pairs.
+    /// The fence of a block of Markdown, in which fences form pairs.
     pub(super) pairs: Option<Fence>,
-    /// The fence that is open inside of it, and its line.
+    /// The open fence inside of that block, and its line.
     pub(super) inner: Option<(Fence, String)>,
-    /// The block is complete.
+    /// Whether the block is complete.
     pub(super) is_closed: bool,
 }
 
 impl Lines {
-    /// The lines that open the block, and the one inside of it, for the parser.
+    /// The lines that open the block, and the inner block, for the parser.
     pub(super) fn opener(&self) -> String {
         let inner = self.inner.as_ref().map_or("", |(_, line)| line);
         [&self.containers, &self.first, inner].concat()
     }
 
-    /// Sees a line of code, with the marks in front of it.
+    /// Updates the state for a line of code, with the marks before it.
     pub(super) fn pass(&mut self, line: &str) {
         let Some(outer) = self.pairs else { return };
         let open = self.inner.as_ref().map(|(fence, _)| *fence);

@@ -18,57 +18,57 @@ use crate::unit::{Body, Kind, Unit};
 use osier_base::text;
 use osier_term::row::Row;
 
-/// Bytes from which on a block is split where another begins in it.
+/// Minimum bytes of a block that is split where another block begins in it.
 pub(super) const PART: usize = 4 * 1024;
-/// Bytes of an open paragraph from which on it is drawn in parts.
+/// Minimum bytes of an open paragraph that is drawn in parts.
 pub(super) const LONG: usize = 8 * 1024;
-/// Blocks around the visible ones, and at the end, whose rows are cached.
+/// Number of blocks around the visible ones, and at the end, whose rows are cached.
 const CACHED_BLOCKS: usize = 64;
 
 /// A Markdown document that can be streamed.
 #[derive(Debug, Clone, Default)]
 pub struct Markdown {
     source: String,
-    /// Where the unfinished last line starts.
+    /// The start of the unfinished last line.
     line: usize,
-    /// Where the lines end that were split into units.
+    /// The end of the lines that were split into units.
     scanned: usize,
     units: Vec<Unit>,
     /// The lines of the last unit, when it is a code block or table.
     lines: Option<Lines>,
-    /// Parts of the open paragraph, and the block that the unfinished line begins.
+    /// The parts of the open paragraph, and the block that the unfinished line begins.
     view: Vec<Unit>,
-    /// The unfinished line is shown.
+    /// Whether the unfinished line is shown.
     shows_partial: bool,
-    /// The last leaf block of the complete lines is a paragraph.
+    /// Whether the last leaf block of the complete lines is a paragraph.
     has_paragraph: bool,
-    /// The last block is HTML, which can continue behind a blank line.
+    /// Whether the last block is HTML, which can continue after a blank line.
     has_html: bool,
-    /// Blocks are split even where they are not long, for tests.
+    /// Whether short blocks are split, too, for tests.
     splits_all: bool,
-    /// Length of the source from which on the open paragraph may be split again.
+    /// Minimum length of the source at which the open paragraph may be split again.
     retry_length: usize,
     /// Bytes of text that were parsed so far.
     parsed: Cell<usize>,
     finished: bool,
-    /// The last delta ended with a carriage return.
+    /// Whether the last delta ended with a carriage return.
     after_return: bool,
-    /// The source is not split into units yet.
+    /// Whether the source is still to be split into units.
     is_unsplit: bool,
     definitions: Definitions,
     width: usize,
-    /// Tables and diagrams are text, for screen readers.
+    /// Whether tables and diagrams are text, for screen readers.
     linear: bool,
-    /// Where the rows of each block end that is laid out for `width`.
+    /// The end of the rows of each block that is laid out for `width`.
     ends: Vec<usize>,
     dirty: bool,
-    /// The unfinished last line, made safe, as of the last layout.
+    /// The sanitized unfinished line at the last layout.
     partial: String,
     /// The blocks that were drawn last.
     visible: Range<usize>,
     /// Blocks before this one have cached rows only around `visible`.
     trimmed: usize,
-    /// The block, and the code block in it, that a highlighter's key is for.
+    /// The block, and the code block in it, for each key of the highlighter.
     keys: HashMap<u64, (usize, usize)>,
 }
 
@@ -116,7 +116,7 @@ impl Markdown {
         self.units.iter_mut().for_each(Unit::forget_layout);
     }
 
-    /// Completes the document: text that could still have become another block is shown.
+    /// Completes the document: shows text that could still have become another block.
     pub fn finish(&mut self) {
         if self.finished {
             return;
@@ -126,7 +126,7 @@ impl Markdown {
         }
         self.finished = true;
         self.join();
-        // Definitions in the last block count now.
+        // Definitions in the last block now apply.
         self.scan_lines();
         self.close_last(self.line);
     }
@@ -147,7 +147,7 @@ impl Markdown {
         self.end()
     }
 
-    /// Appends a range of the rows to `out`; costs what is in the range.
+    /// Appends a range of the rows to `out`. The cost depends only on the range.
     pub fn rows(&mut self, width: usize, range: Range<usize>, out: &mut Vec<Row>) {
         self.each_row(width, range, &mut |row| out.push(row.clone()));
     }
@@ -204,8 +204,8 @@ impl Markdown {
         true
     }
 
-    /// Drops the cached rows of blocks far from the visible ones and from the end: around `left`, which was
-    /// visible before, and those that are new. Heights stay.
+    /// Drops the cached rows of blocks that are far from the visible ones and from the end: blocks
+    /// around `left`, which was visible before, and new blocks. Heights stay.
     fn trim(&mut self, left: Range<usize>) {
         let count = self.units.len() + self.view.len();
         let end = count.saturating_sub(CACHED_BLOCKS);
@@ -227,14 +227,14 @@ impl Markdown {
         }
     }
 
-    /// The last line is complete: it is made safe.
+    /// Sanitizes the last line, which is complete.
     fn complete_line(&mut self) {
         if self
             .view
             .last()
             .is_some_and(|unit| unit.source.start >= self.line)
         {
-            // Which block the line belongs to is known only now.
+            // Only now is it known to which block the line belongs.
             let parts = self
                 .view
                 .partition_point(|unit| unit.source.start < self.line);
@@ -250,7 +250,7 @@ impl Markdown {
         self.line = self.source.len();
     }
 
-    /// The last block is complete and ends here.
+    /// Completes the last block, which ends here.
     fn close_last(&mut self, end: usize) {
         self.touch();
         let Some(unit) = self.units.last_mut() else {
@@ -265,7 +265,7 @@ impl Markdown {
         }
     }
 
-    /// Adds definitions of links. The first of a label counts.
+    /// Adds definitions of links. The first definition of a label applies.
     fn define(&mut self, definitions: Vec<(String, String)>) {
         let mut labels = Vec::new();
         for (label, destination) in definitions {
@@ -286,7 +286,7 @@ impl Markdown {
         }
     }
 
-    /// The open block has to be laid out again.
+    /// Marks the open block to be laid out again.
     fn touch(&mut self) {
         self.dirty = true;
         let count = self.units.len() + self.view.len();
@@ -297,7 +297,7 @@ impl Markdown {
         self.read_section();
         if self.width != width {
             self.width = width;
-            // Rows begin elsewhere.
+            // The parts must be split at other places.
             self.join();
             self.ends.clear();
             self.dirty = true;
@@ -305,7 +305,7 @@ impl Markdown {
         if !self.dirty {
             return;
         }
-        // Without parts, what the unfinished line begins can still be another block.
+        // Without parts, the unfinished line can still begin another kind of block.
         if self.view.last().is_some_and(|unit| !unit.is_flow()) {
             self.view.pop();
         }
@@ -330,14 +330,14 @@ impl Markdown {
         }
     }
 
-    /// Reads the unfinished line, or what of it is behind `from`.
+    /// Reads the unfinished line, or its part after `from`.
     fn read_partial(&mut self, from: usize) {
         self.partial.clear();
         let open = &self.source[from.max(self.line)..];
         self.partial.push_str(&text::sanitize(open));
     }
 
-    /// Where the rows of the last block end.
+    /// The end of the rows of the last block.
     fn end(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }
@@ -354,7 +354,7 @@ impl Markdown {
             .or_else(|| self.view.get_mut(view))
     }
 
-    /// Where the rows of a block end.
+    /// The end of the rows of a block.
     fn measure(&mut self, index: usize) -> usize {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         let width = self.width;
@@ -396,7 +396,7 @@ impl Markdown {
         self.with_unit(index, |unit, shown| unit.rows(range, shown, show));
     }
 
-    /// Calls `use_unit` with a block and what it shows.
+    /// Calls `use_unit` with a block and its current text.
     fn with_unit<T: Default>(
         &mut self,
         index: usize,
@@ -440,8 +440,9 @@ impl Markdown {
 #[cfg(test)]
 mod tests;
 
-/// The text with a newline for each carriage return, which ends a line in Markdown. In the output of a program it goes back in
-/// its line, as a backspace does: text of a model must not hide what stands before it.
+/// The text with a newline for each carriage return, which ends a line in Markdown. In the output
+/// of a program, a carriage return moves to the start of the line, but a model must not overwrite
+/// the text before it.
 fn with_newlines(text: &str) -> Cow<'_, str> {
     if !text.contains(['\r', '\x08']) {
         return Cow::Borrowed(text);

@@ -1,8 +1,9 @@
-//! Open paragraphs without an end: a model that writes one line for minutes, a log without a blank line.
+//! Very long open paragraphs: a model that writes one line for minutes, a log without a blank line.
 //!
-//! While such a paragraph is open it is drawn in parts. The last row of a part is not full, so the next part
-//! begins with it. A delta costs the last part. The parts are only a view: a complete paragraph is laid out at
-//! once, so that emphasis that begins in one part and ends in another is drawn as in any other paragraph.
+//! While such a paragraph is open it is drawn in parts. The last row of a part is not full, so the
+//! next part begins with it. A delta costs only the last part. The parts are only a view: a
+//! complete paragraph is laid out at once, so that emphasis that begins in one part and ends in
+//! another is drawn as in any other paragraph.
 
 use std::borrow::Cow;
 
@@ -19,11 +20,11 @@ use osier_base::text;
 use osier_term::face::Token;
 use osier_term::row::{Row, Span};
 
-/// Bytes of a part, about.
+/// Approximate bytes of a part.
 const LENGTH: usize = 4 * 1024;
 
 impl Markdown {
-    /// Draws the end of the open paragraph in parts of its own until little is left.
+    /// Splits the end of the open paragraph into parts until little is left.
     pub(super) fn split_paragraph(&mut self) {
         if self.finished || self.source.len() < self.retry_length {
             return;
@@ -75,7 +76,7 @@ impl Markdown {
         part
     }
 
-    /// The part that begins in `head`, with which the text of `open` begins.
+    /// The next part, which begins in `head`, the start of the text of `open`.
     fn part_in(&self, open: &Unit, head: &str) -> Option<Unit> {
         let opener = open.opener();
         let text = [opener, head].concat();
@@ -87,7 +88,7 @@ impl Markdown {
         if above.ends_with([' ', '\n', '\t', '>']) {
             carry.spans.push(Span::new(" ", Token::Text));
         }
-        // The character behind the place keeps the containers open.
+        // The character after the split keeps the containers open.
         let behind = text[split..].chars().next()?;
         let above = &text[..split + behind.len_utf8()];
         let mut scan = Scan::new(above, opener.len());
@@ -126,8 +127,8 @@ fn carry(row: &Row) -> Carry {
     }
 }
 
-/// A place in the last paragraph of `text` that lets the text behind it be parsed alone: where a word begins,
-/// outside of emphasis and links if there is such a place.
+/// A place in the last paragraph of `text` that lets the text after it be parsed alone: the start
+/// of a word, outside of emphasis and links if possible.
 fn split_place(text: &str, opener: usize) -> Option<usize> {
     let mut paragraph = opener;
     let mut depth = 0_usize;
@@ -168,7 +169,7 @@ fn split_place(text: &str, opener: usize) -> Option<usize> {
     places.find(|place| *place > paragraph + LENGTH / 2)
 }
 
-/// The last place in a range where a word begins, and the last inside of a word.
+/// The last start of a word in a range, and the last place inside of a word.
 fn places_in(text: &str, start: usize, end: usize) -> (Option<usize>, Option<usize>) {
     let Some(part) = text.get(start..end) else {
         return (None, None);

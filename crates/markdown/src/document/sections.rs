@@ -1,10 +1,10 @@
-//! A long complete document as several sections, each of which is parsed and laid out when it is drawn first. The
-//! cost of scrolling into megabytes of text is that of one section.
+//! A long complete document as several sections, each of which is parsed and laid out when it is
+//! first drawn. Scrolling into megabytes of text costs only one section.
 
 use super::Markdown;
 use crate::unit::{Kind, Unit};
 
-/// Bytes of a section, at least.
+/// Minimum bytes of a section.
 const SECTION: usize = 32 * 1024;
 
 impl Markdown {
@@ -41,7 +41,7 @@ impl Markdown {
     }
 }
 
-/// Where sections begin: at blocks that do not continue a block above.
+/// The starts of sections: blocks that do not continue a block above.
 fn cuts(units: &[Unit]) -> Vec<usize> {
     let mut cuts = Vec::new();
     let mut start = 0;

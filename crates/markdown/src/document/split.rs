@@ -1,8 +1,9 @@
 //! Splits a document into units while it grows: top-level blocks, items of top-level lists, and parts of long ones.
 //!
-//! The parser sees new lines once, from the start of the last block on. A block that begins in them completes
-//! the one above. A quote, list item or footnote that is long is split where a block begins inside of it; code
-//! blocks and tables inside are parts of their own. A part gives the rows that it gives in the complete block.
+//! The parser sees new lines once, from the start of the last block on. A block that begins in them
+//! completes the one above. A quote, list item or footnote that is long is split where a block
+//! begins inside of it; code blocks and tables inside are parts of their own. A part has the same
+//! rows as in the complete block.
 
 use super::lines::Lines;
 use super::{LONG, Markdown, PART};
@@ -16,15 +17,15 @@ use crate::table_block::TableBlock;
 use crate::unit::{Body, Kind, Part, Text, Unit};
 use osier_base::text;
 
-/// Bytes that the parser gets at once, when nothing needs more.
+/// Bytes that the parser gets at once, unless a block needs more.
 const WINDOW: usize = 64 * 1024;
-/// A width at which little wraps, for text that is laid out only to know what is open in it.
+/// A width at which little wraps, for text that is laid out only to find its open containers.
 const WIDE: usize = 512;
-/// Bytes of an unfinished line that decide what it begins.
+/// Bytes of an unfinished line that decide which block it begins.
 const LINE_HEAD: usize = 1024;
 
 impl Markdown {
-    /// Finds the units of the complete lines that are new.
+    /// Finds the units of new complete lines.
     pub(super) fn split(&mut self) {
         let scanned = std::mem::replace(&mut self.scanned, self.line);
         let mut lines = self.source[scanned..self.line].split_inclusive('\n');
@@ -70,7 +71,8 @@ impl Markdown {
         &self.source[line_start(&self.source, end.saturating_sub(1))..end]
     }
 
-    /// Where the text begins that the parser has to see with the next lines, and what opens it.
+    /// The start of the text that the parser must read with the next lines, and the opener of that
+    /// text.
     fn unscanned(&self) -> (usize, String) {
         if let Some(lines) = self.lines.as_ref().filter(|_| self.view.is_empty()) {
             let opener = if lines.is_closed {
@@ -86,8 +88,8 @@ impl Markdown {
         })
     }
 
-    /// Finds the units of `text`, which is the source from `from` on behind an opener. Returns where the text
-    /// begins that has to be scanned with more lines.
+    /// Finds the units of `text`, which is an opener and the source from `from` on. Returns the
+    /// start of the text that must be scanned again with more lines.
     fn scan(&mut self, text: &str, opener: usize, from: usize) -> usize {
         let end = from + text.len() - opener;
         let place = |at: usize| from + at - opener;
@@ -156,7 +158,7 @@ impl Markdown {
         }
     }
 
-    /// A line begins a top-level block or an item of a top-level list.
+    /// Handles a line that begins a top-level block or an item of a top-level list.
     fn begin_block(&mut self, at: usize, block: &BlockStart, scan: &Scan<'_>) {
         let is_open = self.lines.is_none();
         let unit = self.block_at(at, block);
@@ -214,7 +216,7 @@ impl Markdown {
         }
     }
 
-    /// A line begins a block inside of a top-level block.
+    /// Handles a line that begins a block inside of a top-level block.
     fn begin_part(&mut self, at: usize, block: &BlockStart, scan: &Scan<'_>) {
         let Some(last) = self.units.last() else {
             return;
@@ -248,7 +250,7 @@ impl Markdown {
         }
     }
 
-    /// The unit of the part behind a code block or table that is a part.
+    /// The unit of the part after a code block or table that is a part.
     fn part_behind_lines(&self) -> Option<Unit> {
         let lines = self.lines.as_ref()?;
         let part = Part {
@@ -294,7 +296,7 @@ impl Markdown {
         self.units.last().map_or(Kind::Text, |unit| unit.kind)
     }
 
-    /// After the last unit begins: the lines of a code block or table are known one by one.
+    /// Prepares the last unit after its start: a code block or table gets its lines one by one.
     fn begin_lines(&mut self, at: usize, block: &BlockStart, scan: &Scan<'_>) {
         let end = line_end(&self.source, at);
         let end = match block {
@@ -387,7 +389,7 @@ impl Markdown {
             self.shows_partial = true;
             return None;
         }
-        // Nothing but its fence ends a fenced block that is not inside of another block and not indented.
+        // Only its fence ends a fenced block that is not inside of another block and not indented.
         let is_plain_code =
             |lines: &Lines| lines.containers.is_empty() && lines.first.starts_with(['`', '~']);
         let is_code_line = open_code.is_some() && self.lines.as_ref().is_some_and(is_plain_code);
@@ -421,8 +423,8 @@ impl Markdown {
         None
     }
 
-    /// The top-level block that the unfinished line surely begins, for the lines that are frequent: the parser
-    /// allocates with each frame that asks it.
+    /// The top-level block that the unfinished line certainly begins, for frequent kinds of lines:
+    /// the parser would allocate in each frame.
     fn sure_start(&self) -> Option<BlockStart> {
         let is_inside = self.lines.as_ref().is_some_and(|lines| !lines.is_closed)
             || self.has_html
@@ -453,7 +455,7 @@ impl Markdown {
     }
 
     fn unit_of_partial(&mut self, start: &Start) -> Option<Unit> {
-        // The line that begins a code block is no code.
+        // The line with the fence is no code.
         self.shows_partial = !matches!(start.block, BlockStart::Code { .. });
         if start.is_top_level {
             return Some(self.block_at(self.line, &start.block));
@@ -473,7 +475,7 @@ impl Markdown {
     }
 }
 
-/// Whether text that continues a paragraph is nothing but this paragraph.
+/// Whether text that continues a paragraph contains only this paragraph.
 fn is_paragraph(text: &str, opener: usize) -> bool {
     let mut scan = Scan::new(text, opener);
     let is_other = |found: Found| !matches!(found, Found::Start(start) if start.line == opener && start.block == BlockStart::Text);
@@ -483,12 +485,12 @@ fn is_paragraph(text: &str, opener: usize) -> bool {
 /// Characters that mark the lines of quotes and items.
 const CONTAINER_MARKS: [char; 3] = ['>', ' ', '\t'];
 
-/// Whether a line may be one of a table.
+/// Whether a line may belong to a table.
 fn starts_with_bar(line: &str) -> bool {
     line.trim_start_matches(CONTAINER_MARKS).starts_with('|')
 }
 
-/// Whether a line below a line of a paragraph surely continues it.
+/// Whether a line certainly continues a paragraph that has the line `above`.
 fn continues_paragraph(above: &str, line: &str) -> bool {
     let split = |line| {
         let text = str::trim_start_matches(line, CONTAINER_MARKS);
@@ -501,7 +503,7 @@ fn continues_paragraph(above: &str, line: &str) -> bool {
     !above.is_empty() && is_inside && text.starts_with(char::is_alphabetic)
 }
 
-/// Whether a line has only characters that by themselves announce a construct.
+/// Whether a line has only characters that could be the start of another construct.
 fn is_only_marks(line: &str) -> bool {
     line.bytes()
         .all(|byte| b"-=*+_#`~>|:.[]() \t0123456789".contains(&byte))

@@ -352,8 +352,8 @@ fn any_range_of_rows_can_be_drawn() {
     assert_eq!(all_rows(&mut document, 12), whole);
 }
 
-/// The parser's events without the ends and starts of lists and of paragraphs in items, which depend on
-/// items being apart.
+/// The parser's events without the ends and starts of lists and of paragraphs in items, which
+/// depend on blank lines between items.
 fn events(source: &str) -> Vec<String> {
     let list = |event: &Event<'_>| {
         matches!(
@@ -481,13 +481,14 @@ proptest! {
 
     #[test]
     fn no_word_is_lost_and_no_row_is_too_wide(source in document(), width in 30usize..60) {
-        // Names of languages and tags of breaks are no words; alerts are titled in other letters.
+        // Names of languages and tags of breaks are not words; titles of alerts are in other
+        // letters.
         let source = source
             .replace("[!NOTE]", "")
             .replace("[x]", "")
             .replace("[link](http://x.y)", "link");
         let rows = all_rows(&mut Markdown::from_text(&source), width);
-        // Tags are left out, except in code.
+        // Tags are omitted, except in code.
         let without_tags = |text: &str| {
             let tags = ["<div>", "</div>", "<pre>", "</pre>", "<span>"];
             tags.iter().fold(text.to_owned(), |text, tag| text.replace(tag, ""))

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::fields::{Fields, fits, is_true, list_of, named_by, text_of, to_texts};
 use osier_base::text;
 
-/// Maximum bytes of an odd value that is shown.
+/// Maximum shown bytes of an odd value.
 const EXCERPT: usize = 120;
 
 /// Repairs the blocks of a tool's result.
@@ -101,7 +101,7 @@ fn repair_block(block: &mut Value) -> bool {
                 fields.insert("data".to_owned(), data.into());
             }
             if !fields.get("mimeType").is_some_and(Value::is_string) {
-                // The bytes say what it is.
+                // The bytes of the data tell its type.
                 let unknown = if kind == "image" {
                     "image/png"
                 } else {

@@ -1,4 +1,4 @@
-//! The fields of an odd value: which of them can be read, and what they say.
+//! The fields of an odd value: finds fields that can be read, and their texts.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,8 @@ pub(super) fn list_of(value: Value) -> Vec<Value> {
     }
 }
 
-/// Removes the fields of `entry` that cannot be read, with names after `label`. False if the `required` ones cannot.
+/// Removes the fields of `entry` that cannot be read, and reports them with names after `label`.
+/// Returns false if `required` fields cannot be read.
 pub(super) fn fits<T: DeserializeOwned>(
     entry: &mut Value,
     required: &[&str],
@@ -42,7 +43,7 @@ pub(super) fn fits<T: DeserializeOwned>(
             continue;
         }
         left_out.push(format!("`{name}` of {label}"));
-        // The other fields in it stay.
+        // The other fields in the object stay.
         let inner = value.as_object().map(|inner| {
             let fitting = inner
                 .iter()
@@ -61,14 +62,15 @@ pub(super) fn fits<T: DeserializeOwned>(
     true
 }
 
-/// Whether `fields` can be read with another one.
+/// Whether `fields` can be read together with the field `name`.
 fn is_read<T: DeserializeOwned>(fields: &Fields, name: &str, value: &Value) -> bool {
     let mut with = fields.clone();
     with.insert(name.to_owned(), value.clone());
     T::deserialize(&Value::Object(with)).is_ok()
 }
 
-/// Whether the text of an entry has a field `key`, which is also its name if it has none.
+/// Whether an entry has the field `key`, which also becomes its name if it has none. An entry that
+/// is a text becomes such a field.
 pub(super) fn named_by(entry: &mut Value, key: &str) -> bool {
     if let Some(uri) = entry.as_str() {
         *entry = json!({ key: uri });

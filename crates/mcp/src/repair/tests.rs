@@ -13,7 +13,7 @@ fn result(result: &Value) -> ServerResult {
     }
 }
 
-/// The names of listed tools, and what was left out.
+/// The names of listed tools, and of the omitted parts.
 fn tools(list: &Value) -> (Vec<String>, Vec<String>) {
     let ServerResult::ListToolsResult(list) = result(&json!({ "tools": list })) else {
         panic!("{list}");

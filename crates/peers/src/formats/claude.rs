@@ -21,12 +21,12 @@ use osier_protocol::{BudgetState, Event, Op, Prompt, final_text};
 
 use crate::tools;
 
-/// Which lines are written.
+/// The lines that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
-    /// Only the last one: `--output-format json`.
+    /// Only the last line: `--output-format json`.
     Result,
-    /// `--output-format stream-json`.
+    /// All messages: `--output-format stream-json`.
     Messages,
     /// Messages and the deltas of the model: `--include-partial-messages`.
     Partial,
@@ -234,7 +234,7 @@ impl ClaudeFormat {
         limit.is_some_and(|limit| self.budget.used.cost >= limit)
     }
 
-    /// A line with what each has.
+    /// A line with the fields that every line has.
     fn line(&self, mut line: Value) -> Value {
         line["session_id"] = json!(self.facts.session);
         line["uuid"] = json!(ids::prefixed("line"));
@@ -247,7 +247,7 @@ impl ClaudeFormat {
 }
 
 impl Format for ClaudeFormat {
-    /// The answer to the request comes before the first run, which names the tools.
+    /// Requests the tools: the answer arrives before the first run, whose first line names them.
     fn begin(&mut self, effect: &mut Effect) {
         effect.ops.push(osier_agent::Op::ListTools.into());
         effect.ops.push(Op::ListMcpServers);

@@ -1,5 +1,5 @@
-//! The input of programs that speak Claude Code's stream format: prompts, control requests, and answers to those of
-//! osier.
+//! The input of programs that speak Claude Code's stream format: prompts, control requests, and
+//! answers to control requests of osier.
 //!
 //! A control request that osier does not know is answered with an error, so that a program notices what is missing.
 
@@ -23,7 +23,7 @@ use super::modes::{DONT_ASK, permission_mode};
 use super::rules;
 use crate::tools;
 
-/// A question that the program was asked.
+/// A question that osier has sent to the program.
 #[derive(Debug)]
 struct PendingQuestion {
     /// The id of the control request.
@@ -118,7 +118,7 @@ impl Control {
         if line.trim_ascii().is_empty() {
             return;
         }
-        // Of two equal keys one would decide, and the other be ignored.
+        // Equal keys are an error: one would decide, and the other would be ignored.
         let parsed = str::from_utf8(line).ok().map(unique_json::parse);
         let value = match parsed {
             Some(Ok(value)) => value,
@@ -234,7 +234,7 @@ impl Control {
         let updates = decision["updatedPermissions"].as_array();
         for update in updates.into_iter().flatten() {
             match rules::update(update, &asked.patterns, facts) {
-                // The approval of a plan has the mode.
+                // The approval of a plan already sets the mode.
                 Ok(ops) => effect.ops.extend(ops.into_iter().filter(|op| {
                     asked.tool != PLAN_TOOL || !matches!(op, Op::SetPermissions { .. })
                 })),
@@ -278,8 +278,9 @@ fn next_mode(decision: &Value) -> Option<PermissionMode> {
     permission_mode(update["mode"].as_str()?)
 }
 
-/// The fields of the objects that a program sends: where they are in a line, the type of the line, and their names. `session_id`,
-/// `uuid`, `toolUseID` and `parent_tool_use_id` only say what a message belongs to.
+/// The fields of the objects that a program sends: where they are in a line, the type of the line,
+/// and their names. `session_id`, `uuid`, `toolUseID` and `parent_tool_use_id` only link a message
+/// to others.
 const FIELDS: [(&str, &str, &[&str]); 7] = [
     (
         "",
@@ -304,7 +305,8 @@ const FIELDS: [(&str, &str, &[&str]); 7] = [
     ("", "keep_alive", &["type"]),
 ];
 
-/// Names the fields of a line that have no effect. The rest of the line counts: newer SDKs send more fields.
+/// Reports the fields of a line that have no effect. The rest of the line is used: newer SDKs send
+/// more fields.
 fn name_unknown_fields(line: &Value, effect: &mut Effect) {
     let kind = line["type"].as_str().unwrap_or_default();
     for (place, _, known) in FIELDS.iter().filter(|(_, of, _)| *of == kind) {
@@ -319,7 +321,7 @@ fn name_unknown_fields(line: &Value, effect: &mut Effect) {
     }
 }
 
-/// The fields of control requests besides `subtype`; `initialize` has a list of its own.
+/// The fields of control requests besides `subtype`; `initialize` has its own list.
 const REQUESTS: [(&str, &[&str]); 7] = [
     ("interrupt", &[]),
     ("set_permission_mode", &["mode"]),
@@ -400,7 +402,7 @@ pub fn prompt_of(content: &Value) -> Result<Prompt, String> {
     })
 }
 
-/// The data of a block: in its source, as Anthropic's API has it, or in the block itself, as in MCP.
+/// The data of a block: in its `source`, as in Anthropic's API, or in the block itself, as in MCP.
 fn base64_of(block: &Value) -> Option<&str> {
     let source = &block["source"];
     match source["type"].as_str() {
@@ -515,7 +517,7 @@ fn hooks_of(entry: &Value, event: HookEvent, name: &str) -> Result<Vec<SdkHook>,
     Ok(hooks)
 }
 
-/// The response, and what the session does.
+/// The response, and the operations for the session.
 fn respond(request: &Value, facts: &mut Facts) -> Result<(Value, Vec<Op>), String> {
     check_request(request)?;
     match request["subtype"].as_str().unwrap_or_default() {
@@ -591,7 +593,7 @@ mod tests {
         (output, effect.ops.len(), effect.prompt.is_some())
     }
 
-    /// Every field of every line has an effect, or osier names it.
+    /// Every field of every line has an effect, or osier reports it.
     #[test]
     fn fields_of_lines_have_an_effect_or_are_named() {
         let prompt = json!({"type": "user", "message": {"role": "user", "content": "hi"}, "session_id": "s",
@@ -618,7 +620,7 @@ mod tests {
             let path = format!("{place}/extra").replace('/', ".");
             let expected = format!("`{kind}` has no field `{}`", path.trim_start_matches('.'));
             assert!(output.contains(&expected), "{output}");
-            // The rest of the line counts.
+            // The rest of the line is used.
             assert_eq!(is_prompt, kind == "user");
         }
     }
@@ -682,9 +684,9 @@ mod tests {
             Some(Ok(json!({"a": 1})))
         );
         assert_eq!(call_answer(false, "null").0, Some(Ok(Value::Null)));
-        // Of two decisions one would be ignored.
+        // Two decisions are an error: one would be ignored.
         let (answer, told) = call_answer(false, r#"{"decision":"block","decision":"approve"}"#);
         assert_eq!(answer, None);
-        assert!(told.contains("the key `decision` is there twice"), "{told}");
+        assert!(told.contains("duplicate key `decision`"), "{told}");
     }
 }

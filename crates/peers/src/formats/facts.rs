@@ -8,10 +8,11 @@ use super::modes::permission_mode;
 use crate::tools;
 use osier_protocol::{AddedCommand, PermissionMode, ServerInfo, ServerState};
 
-/// Claude Code's version whose messages osier writes: programs compare it with the one that they need.
+/// The version of Claude Code whose messages osier writes: programs compare it with the version
+/// that they need.
 const VERSION: &str = "2.1.332";
 
-/// The facts, from events.
+/// The facts, collected from events.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub session: String,
@@ -32,7 +33,8 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// The permission mode by Claude Code's name: the one that the program gave it, while it is that mode.
+    /// Claude Code's name of the permission mode: the name that the program used, as long as that
+    /// mode is set.
     pub(super) fn mode_name(&self) -> &str {
         let given = self.mode_name.as_deref();
         let given = given.filter(|name| permission_mode(name) == Some(self.mode));
@@ -92,7 +94,7 @@ impl Facts {
         servers.collect()
     }
 
-    /// The tokens of the conversation, and what is left of the context window.
+    /// The tokens of the conversation, and the free part of the context window.
     pub(super) fn context_usage(&self) -> Value {
         let free = self.window.saturating_sub(self.context);
         let percentage = self.context * 100 / self.window.max(1);

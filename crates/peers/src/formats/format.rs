@@ -13,9 +13,10 @@ use serde_json::Value;
 /// The effect of an event or of a line of the program.
 #[derive(Debug, Default)]
 pub struct Effect {
-    /// The time of the event, in milliseconds since the Unix epoch; for lines of other causes it is the present.
+    /// The time of the event, in milliseconds since the Unix epoch; lines with other causes get the
+    /// current time.
     pub time: Option<i64>,
-    /// A prompt of the program.
+    /// A prompt from the program.
     pub prompt: Option<Prompt>,
     /// Operations for the session.
     pub ops: Vec<Op>,
@@ -67,7 +68,7 @@ pub struct RunEnd {
     pub outcome: RunOutcome,
     /// The last answer; empty if the run failed.
     pub answer: String,
-    /// The answer is that of a slash command, and no event has it.
+    /// Whether the answer is that of a slash command, which no event contains.
     pub of_command: bool,
     /// The answer as a value that fits the schema.
     pub structured: Option<Value>,
@@ -75,16 +76,16 @@ pub struct RunEnd {
 
 /// A format for programs.
 pub trait Format {
-    /// An event of the session.
+    /// Handles an event of the session.
     fn event(&mut self, event: &Event, effect: &mut Effect);
 
-    /// Before the first prompt.
+    /// Called before the first prompt.
     fn begin(&mut self, _effect: &mut Effect) {}
 
-    /// A prompt is about to run.
+    /// Called before a prompt runs.
     fn prompt(&mut self, _prompt: &Prompt, _effect: &mut Effect) {}
 
-    /// The run of a prompt ended.
+    /// Called when the run of a prompt has ended.
     fn end(&mut self, _end: &RunEnd, _effect: &mut Effect) {}
 
     /// Whether the next prompt runs after one that failed.
@@ -92,16 +93,16 @@ pub trait Format {
         true
     }
 
-    /// A line of the program.
+    /// Handles a line of the program.
     fn input(&mut self, _line: &[u8], _effect: &mut Effect) {}
 
-    /// A hook of the program is called: its answer has this id.
+    /// Calls a hook of the program, whose answer has this id.
     fn hook_call(&mut self, _id: u64, _callback: &str, _input: &Value, _effect: &mut Effect) {}
 
-    /// A message goes to an MCP server of the program: its answer has this id.
+    /// Sends a message to an MCP server of the program, whose answer has this id.
     fn server_call(&mut self, _id: u64, _server: &str, _message: &Value, _effect: &mut Effect) {}
 
-    /// Whether the program is there to answer the question.
+    /// Whether the program answers the question.
     fn answers(&self, _question: &Question) -> bool {
         false
     }

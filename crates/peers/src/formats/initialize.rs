@@ -22,9 +22,9 @@ pub struct Initialize {
 /// The use of a field of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FieldUse {
-    /// It has an effect.
+    /// The field has an effect.
     Read,
-    /// It only says what the program can show.
+    /// The field only announces what the program can show.
     Announcement,
 }
 
@@ -40,7 +40,7 @@ const FIELDS: [(&str, FieldUse); 15] = [
     ("agents", Read),
     ("title", Read),
     ("sdkMcpServers", Read),
-    // They repeat what the servers answer.
+    // The manifests repeat the answers of the servers.
     ("sdkMcpServerManifests", Announcement),
     ("excludeDynamicSections", Announcement),
     ("keepsBypassHeld", Announcement),
@@ -51,7 +51,8 @@ const FIELDS: [(&str, FieldUse); 15] = [
 ];
 
 impl Initialize {
-    /// The request in a line of a program; `None` if the line is another one, or is refused when it is answered.
+    /// The request in a line of a program; `None` for other lines, and for a request that is
+    /// refused when it is answered.
     pub fn of_line(line: &[u8]) -> Option<Self> {
         let value = serde_json::from_slice::<Value>(line).ok()?;
         let request = &value["request"];
@@ -125,7 +126,7 @@ fn definition(name: &str, fields: &Map<String, Value>) -> Result<String, String>
     for (field, value) in fields {
         match (field.as_str(), value) {
             ("prompt", Value::String(text)) => prompt = Some(text),
-            // An empty list of tools is none at all.
+            // An empty list of tools means no tools.
             ("tools", Value::Array(_)) => {}
             (_, value) if is_empty(value) => continue,
             ("description" | "model", Value::String(_)) | ("disallowedTools", Value::Array(_)) => {}
@@ -146,7 +147,7 @@ fn definition(name: &str, fields: &Map<String, Value>) -> Result<String, String>
     Ok(format!("{head}---\n{prompt}\n"))
 }
 
-/// Whether a value says nothing. The SDK for TypeScript always sends `"systemPrompt": [""]`.
+/// Whether a value is empty. The SDK for TypeScript always sends `"systemPrompt": [""]`.
 pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,

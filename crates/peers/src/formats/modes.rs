@@ -1,4 +1,4 @@
-//! Claude Code's permission modes in osier's terms.
+//! Claude Code's permission modes, and the modes and rules of osier for them.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub fn permission_mode(name: &str) -> Option<PermissionMode> {
     })
 }
 
-/// The mode in which changes of files in the working directory need no answer.
+/// The mode in which changes of files in the working directory need no permission.
 const ACCEPT_EDITS: &str = "acceptEdits";
 
 /// The rules that the mode `name` adds: they allow changes of files below `cwd`.
@@ -44,7 +44,7 @@ pub fn rule_ops(name: &str, cwd: &Path) -> impl Iterator<Item = Op> + use<> {
     })
 }
 
-/// The session checks the rules that it adds.
+/// Accepts every text: the session checks the rules that it adds.
 pub(super) fn is_rule(_text: &str) -> bool {
     true
 }

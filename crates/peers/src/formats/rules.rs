@@ -1,4 +1,5 @@
-//! The rules of permissions in the words of the Agent SDKs: suggestions of osier, and the updates that a program returns.
+//! Permission rules in the form of the Agent SDKs: suggestions of osier, and the updates that a
+//! program returns.
 
 use std::path::Path;
 
@@ -11,7 +12,8 @@ use crate::tools;
 use osier_protocol::questions::Grant;
 use osier_protocol::{Effect, Op, PermissionMode};
 
-/// The requests that set the mode `name`. The rules of `acceptEdits` end with it.
+/// The requests that set the mode `name`. The rules of `acceptEdits` are removed when that mode
+/// ends.
 pub(super) fn mode_ops(name: &str, mode: PermissionMode, facts: &mut Facts) -> Vec<Op> {
     let left = facts.mode_name.replace(name.to_owned()).unwrap_or_default();
     let mut ops = vec![Op::SetPermissions { mode }];
@@ -39,8 +41,7 @@ pub fn suggestion(pattern: &str) -> Value {
 
 /// The effect of a part of `updatedPermissions`. `patterns` are the rules of the question.
 ///
-/// # Errors
-/// Names the part that osier does not have.
+/// # Errors Names the part that osier does not support.
 pub(super) fn update(
     update: &Value,
     patterns: &[String],
@@ -137,7 +138,7 @@ mod tests {
             granted(&update(&other, &patterns, facts).unwrap()),
             ["project bash"]
         );
-        // A rule of the program.
+        // A rule that the program made.
         other["rules"] = json!([{"toolName": "Read", "ruleContent": "/notes/**"}]);
         assert_eq!(
             granted(&update(&other, &patterns, facts).unwrap()),

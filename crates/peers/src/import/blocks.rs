@@ -23,7 +23,7 @@ pub(super) fn milliseconds(value: Option<&Value>) -> i64 {
     }
 }
 
-/// The blocks of a message: a text is a block of its own.
+/// The blocks of a message: a text becomes a block.
 pub(super) fn parts(value: Option<&Value>) -> Vec<Value> {
     let text = |text: &Value| json!({"type": "text", "text": text});
     match value {
@@ -135,7 +135,8 @@ pub(super) fn prompt(blocks: Vec<ContentBlock>, timestamp: i64) -> UserMessage {
     prompt
 }
 
-/// Sets the texts of an answer apart: other programs show each as a paragraph, and osier joins them.
+/// Adds blank lines between the texts of an answer: other programs show each text as a paragraph,
+/// but osier joins them.
 pub(super) fn set_apart(content: &mut [AssistantBlock]) {
     let mut has_text_behind = false;
     for block in content.iter_mut().rev() {

@@ -23,14 +23,16 @@ pub(super) struct Reader {
     subagents: Option<PathBuf>,
     /// Index of the entry of an answer, by the vendor's id.
     answers: HashMap<String, usize>,
-    /// By entry of an answer or of one of its results: the answer, or the first of several in a row.
+    /// Maps the entry of an answer, or of one of its results, to the answer, or to the first of
+    /// several answers in a row.
     answer_of: HashMap<String, String>,
-    /// By that answer: the last answer of its row, or the last result.
+    /// Maps that first answer to the last answer of its row, or to the last result.
     last_of: HashMap<String, String>,
     /// The boundary that the next summary replaces.
     boundary: Option<Boundary>,
     name: Option<String>,
-    /// The slash command of the line before, and the uuid of that line: its prompt follows.
+    /// The slash command in the previous line, and the uuid of that line. The next line is its
+    /// prompt.
     command: Option<(String, String)>,
 }
 
@@ -51,7 +53,7 @@ const OWN: &[&str] = &[
     "Caveat: The messages below",
 ];
 
-/// The start of a message of the program to the model about a task in the background.
+/// The start of a message of Claude Code to the model about a background task.
 const NOTIFICATION: &str = "<task-notification>";
 
 /// The slash command of a line, as it was typed.
@@ -149,7 +151,7 @@ impl Read for Reader {
     }
 }
 
-/// Claude Code stores tokens and no costs: the answers get the list prices.
+/// Adds costs at list prices, because Claude Code stores only tokens.
 fn price(draft: &mut Draft) {
     static BUNDLED: LazyLock<Catalogue> = LazyLock::new(Catalogue::default);
     let is_date = |part: &str| part.len() == 8 && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -187,7 +189,7 @@ impl Reader {
         }
     }
 
-    /// Details of a result: a file change as a diff, or the steps of a subagent, which has a file of its own.
+    /// Details of a result: a file change as a diff, or the steps of a subagent from its own file.
     fn details(&self, line: &Value, draft: &mut Draft) -> Value {
         let given = line.get("toolUseResult");
         let agent = given.and_then(|given| text(given, "agentId"));
@@ -204,8 +206,8 @@ impl Reader {
         steps.unwrap_or_else(|| details(given))
     }
 
-    /// Children of an answer or of one of its results become children of the last result, or of the last answer of
-    /// its row.
+    /// The new parent for children of an answer, or of one of its results: the last result, or the
+    /// last answer of its row.
     fn behind_results(&self, parent: Option<String>) -> Option<String> {
         let parent = parent?;
         let answer = self.answer_of.get(&parent);
@@ -213,7 +215,7 @@ impl Reader {
         Some(last.cloned().unwrap_or(parent))
     }
 
-    /// A line of the user, or the prompt of the slash command `typed`.
+    /// Imports a line of the user, or the prompt of the slash command `typed`.
     fn user(
         &mut self,
         uuid: &str,
@@ -358,8 +360,8 @@ impl Reader {
         (parent == Some(last.id.as_str())).then(|| row.clone())
     }
 
-    /// The index of the answer that a line with `id` belongs to. A line directly behind a row of answers belongs to
-    /// the last of them if its id is missing or is known there.
+    /// The index of the answer that a line with `id` belongs to. A line directly after a row of
+    /// answers belongs to the last of them if the line's id is missing, or is one of that row.
     fn joined(&self, id: Option<&str>, row: Option<&str>, draft: &mut Draft) -> Option<usize> {
         let known = id.and_then(|id| self.answers.get(id)).copied();
         let Some(row) = row else {

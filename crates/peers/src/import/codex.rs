@@ -86,7 +86,7 @@ impl Read for Reader {
 impl Reader {
     fn meta(&mut self, item: &Value, draft: &mut Draft) {
         if draft.id.is_some() {
-            // Belongs to the parent session, whose start a fork repeats.
+            // The line belongs to the parent session, whose start a fork repeats.
             return;
         }
         draft.id = text(item, "id").map(str::to_owned);
@@ -136,7 +136,7 @@ impl Reader {
         match kind {
             "message" => self.message(item, time, draft),
             "reasoning" => {
-                let thinking = ["summary", "content"].map(|name| said(item.get(name)));
+                let thinking = ["summary", "content"].map(|name| texts_of(item.get(name)));
                 self.answer.push(AssistantBlock::Thinking {
                     redacted: thinking.iter().all(String::is_empty),
                     thinking: thinking
@@ -187,7 +187,7 @@ impl Reader {
     fn message(&mut self, item: &Value, time: &str, draft: &mut Draft) {
         match text(item, "role").unwrap_or_default() {
             "assistant" => {
-                let text = said(item.get("content"));
+                let text = texts_of(item.get("content"));
                 self.answer.push(AssistantBlock::Text {
                     text,
                     signature: None,
@@ -309,7 +309,7 @@ impl Reader {
                 }
             }
             "error" | "stream_error" => draft.drop("errors that were shown"),
-            // Screen output that repeats the items.
+            // The other events are screen output that repeats the items.
             _ => {}
         }
     }
@@ -375,7 +375,7 @@ impl Reader {
             let history = item.get("replacement_history").and_then(Value::as_array);
             let last = history.and_then(|history| history.last());
             summary = last
-                .map(|last| said(last.get("content")))
+                .map(|last| texts_of(last.get("content")))
                 .unwrap_or_default();
         }
         if summary.trim().is_empty() {
@@ -402,7 +402,7 @@ fn is_frame(block: &ContentBlock) -> bool {
     text == "</image>" || (text.starts_with("<image name=") && text.ends_with('>'))
 }
 
-/// Whether the program wrote it, not the user.
+/// Whether the program wrote the text, not the user.
 fn is_harness(item: &Value) -> bool {
     let origin = item.pointer(
         "/internal_chat_message_metadata_passthrough/content_item_metadata/0/provenance/type",
@@ -411,7 +411,7 @@ fn is_harness(item: &Value) -> bool {
 }
 
 /// The texts of a list of blocks.
-fn said(blocks: Option<&Value>) -> String {
+fn texts_of(blocks: Option<&Value>) -> String {
     let blocks = blocks::parts(blocks);
     let texts = blocks.iter().filter_map(|block| text(block, "text"));
     texts.collect::<Vec<_>>().join("\n\n")

@@ -30,7 +30,7 @@ pub(super) struct Draft {
     pub entries: Vec<Entry>,
     /// Number of the current line.
     pub line: u64,
-    /// Where the children of an entry of the other program go: below an entry, or to the root.
+    /// The new parent for the children of each entry of the other program; `None` for the root.
     ids: HashMap<String, Option<String>>,
     taken: HashSet<String>,
     dropped: Vec<Dropped>,
@@ -38,7 +38,7 @@ pub(super) struct Draft {
     damaged_lines: Vec<u64>,
     /// Calls by their id in the other program. The list has several calls if one call became several.
     calls: HashMap<String, Vec<(String, String)>>,
-    /// Subagents whose files were read.
+    /// The number of subagents whose files were read.
     subagents: usize,
 }
 
@@ -126,7 +126,7 @@ impl Draft {
         std::iter::once(result).chain(further).collect()
     }
 
-    /// The file of a subagent was read.
+    /// Counts a subagent whose file was read.
     pub(super) fn join_subagent(&mut self) {
         self.subagents += 1;
     }
@@ -156,7 +156,7 @@ impl Draft {
         self.ids.get(foreign).cloned().flatten()
     }
 
-    /// The new id of the parent `foreign`. Behind a gap it is the entry before.
+    /// The new id of the parent `foreign`. After a gap, it is the previous entry.
     pub(super) fn parent_of(&mut self, foreign: &str) -> Option<String> {
         if let Some(known) = self.ids.get(foreign) {
             return known.clone();
@@ -164,7 +164,7 @@ impl Draft {
         self.behind_gap()
     }
 
-    /// The parent of a line that names none, or an unknown one: the entry before.
+    /// The parent of a line that names no parent, or an unknown one: the previous entry.
     pub(super) fn behind_gap(&mut self) -> Option<String> {
         let last = self.last();
         if last.is_some() {
@@ -273,7 +273,8 @@ impl Draft {
     }
 }
 
-/// The arguments of a call, which some programs write as text, or what was written in their place.
+/// The arguments of a call, which some programs write as text. The second value is a text that is
+/// not an object.
 fn arguments(written: Value) -> (Value, Option<String>) {
     let raw = match written {
         Value::Object(_) => return (written, None),

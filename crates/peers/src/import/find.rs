@@ -29,7 +29,7 @@ pub struct SourceFolders {
 }
 
 impl SourceFolders {
-    /// Finds the folders in the way of these programs.
+    /// Finds the folders in the same way as these programs.
     pub fn new(home: &Path, environment: &BTreeMap<String, String>) -> Self {
         let peers = PeerFolders::new(home, environment);
         Self {
@@ -133,7 +133,7 @@ fn describe(source: ImportSource, path: PathBuf) -> Option<ForeignSession> {
             place.clone_into(&mut cwd);
         }
         if prompt.is_none() {
-            prompt = said(&value).map(|said| head_bytes(said.trim(), PROMPT).to_owned());
+            prompt = typed_prompt(&value).map(|typed| head_bytes(typed.trim(), PROMPT).to_owned());
         }
         read < LINES && (prompt.is_none() || cwd.is_empty())
     })
@@ -150,7 +150,7 @@ fn describe(source: ImportSource, path: PathBuf) -> Option<ForeignSession> {
 }
 
 /// The user's prompt in a line, unless the program inserted it.
-fn said(line: &Value) -> Option<String> {
+fn typed_prompt(line: &Value) -> Option<String> {
     let inner = line.get("payload").unwrap_or(line);
     let message = inner
         .get("message")

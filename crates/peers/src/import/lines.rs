@@ -12,12 +12,12 @@ use super::error::ImportError;
 /// Longer lines are skipped; images take some megabytes.
 pub(super) const LINE_LIMIT: u64 = 256 << 20;
 
-/// One format.
+/// The reader of one format.
 pub(super) trait Read {
     /// Handles the value of one line.
     fn line(&mut self, value: Value, draft: &mut Draft);
 
-    /// The end of the file.
+    /// Handles the end of the file.
     fn end(&mut self, _draft: &mut Draft) {}
 }
 
@@ -76,7 +76,7 @@ pub(super) fn lines_of(
     Ok(())
 }
 
-/// Members that name something. Some programs write them as numbers.
+/// Members that are names or ids. Some programs write them as numbers.
 const IDS: &[&str] = &[
     "call_id",
     "callID",
@@ -105,7 +105,8 @@ const DATA: &[&str] = &[
     "toolUseResult",
 ];
 
-/// `value` with the types that the format has: names and texts that are numbers as text, a single block as a list.
+/// `value` with the expected types: numbers become text in names and texts, and a single block
+/// becomes a list.
 pub(super) fn regular(mut value: Value) -> Value {
     match &mut value {
         Value::Object(members) => {
@@ -129,7 +130,7 @@ pub(super) fn regular(mut value: Value) -> Value {
     value
 }
 
-/// Objects that are tried in a damaged line.
+/// Maximum number of objects that are tried in a damaged line.
 const TRIED: usize = 200;
 
 /// The complete records in a damaged line: a newline was lost, or another record was cut off before. A record ends where the

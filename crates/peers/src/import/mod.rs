@@ -1,8 +1,9 @@
 //! Imports sessions of other programs, and of other osier installations.
 //!
-//! A reader per format converts lines to entries and counts what it cannot import by kind, with its first
-//! line. The source file is never changed. The new session file is created atomically. A session that was
-//! already imported is detected by its id, and imported again only on request.
+//! One reader per format converts lines to entries. It counts the parts that it cannot import by
+//! kind, and reports the first line of each kind. The source file is never changed. The new session
+//! file is created atomically. A session that was already imported is detected by its id, and
+//! imported again only on request.
 
 mod blocks;
 mod claude;

@@ -1,8 +1,8 @@
-//! Diffs of pi: every line has a sign and a line number, and `...` stands for lines that are left out.
+//! Diffs of pi: every line has a sign and a line number, and `...` stands for omitted lines.
 
 use std::fmt::Write as _;
 
-/// The diff as a unified one; `None` if it has another form.
+/// The diff in unified form; `None` if it is not such a diff.
 pub(super) fn unified(numbered: &str) -> Option<String> {
     let mut diff = String::new();
     let mut shift = 0;
@@ -36,7 +36,8 @@ struct Hunk {
 }
 
 impl Hunk {
-    /// Adds the hunk to `diff`. `shift` is how far the lines of the new file are behind those of the old one.
+    /// Adds the hunk to `diff`. `shift` is the difference between the line numbers of the new file
+    /// and the old file.
     fn write(self, diff: &mut String, shift: &mut i64) {
         let Some(start) = self.start else { return };
         let count = |other: char| {

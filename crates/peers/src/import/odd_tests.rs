@@ -88,7 +88,8 @@ fn odd_values() -> [Value; 10] {
     ]
 }
 
-/// Puts odd values at each place of each of `units`, in turn: all texts that are there without the unit must be there.
+/// Puts odd values at each place of each of `units`, in turn. The result must still contain all
+/// texts that do not depend on the unit.
 fn check(document: &Value, units: &[String], read: impl Fn(&Value) -> Vec<String>) {
     let all = read(document);
     assert!(all.len() >= 3, "{all:?}");
@@ -102,18 +103,19 @@ fn check(document: &Value, units: &[String], read: impl Fn(&Value) -> Vec<String
     let mut faults = Vec::new();
     let mut turn = 0;
     for unit in units {
-        // A branch that starts at a missing line continues with the line before: its texts are no part of the branch.
+        // A branch that starts at a missing line is attached to the previous line, whose texts are
+        // no part of the branch.
         let mut without = put(unit, Value::Null);
         without.retain(|text| all.contains(text));
         for place in places(document, unit) {
             let odd_values = odd_values();
             turn += 1;
-            // Most of the structure is not deeper.
+            // Most of the structure is above this depth.
             let depth = place[unit.len()..].matches('/').count();
             let count = if depth <= 2 { 3 } else { 1 };
             let in_turn = odd_values.iter().cycle().skip(turn % 10).step_by(4);
             for odd in in_turn.take(count) {
-                // A new root and more turns that were rolled back are no mistakes.
+                // A new root, or more turns that were rolled back, are valid changes.
                 let is_root = odd.is_null() && place.to_lowercase().contains("parent");
                 if is_root || place.ends_with("num_turns") {
                     continue;
@@ -177,7 +179,7 @@ fn an_odd_value_of_opencode_costs_at_most_its_part() {
     check(&export, &units, read_export);
 }
 
-/// A count of any size is no fault.
+/// A count of any size is valid.
 #[test]
 fn huge_counts_are_read() {
     let huge = u64::MAX;
@@ -200,7 +202,8 @@ fn huge_counts_are_read() {
     assert_eq!(read(ImportSource::Codex, &lines), ["one", "two"]);
 }
 
-/// Values that other versions and programs write in place of the usual ones are read as what they mean.
+/// Values that other versions and programs write in place of the usual ones are read with their
+/// meaning.
 #[test]
 fn other_forms_of_the_same_values_are_read() {
     let claude = |lines: &[Value]| read(ImportSource::Claude, lines);
@@ -236,7 +239,8 @@ fn other_forms_of_the_same_values_are_read() {
     }
 }
 
-/// A slash command of the user is a prompt with what was typed; a notification of the program is none.
+/// A slash command of the user is a prompt with the typed text; a notification of the program is
+/// not a prompt.
 #[test]
 fn prompts_of_claude_code_are_what_the_user_asked() {
     let line = |uuid: &str, parent: Value, is_meta: bool, content: Value| {

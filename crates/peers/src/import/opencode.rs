@@ -94,7 +94,8 @@ fn document(path: &Path) -> Option<(Value, bool)> {
     (id.starts_with("ses") && value["messages"].is_array()).then_some((value, is_cut))
 }
 
-/// A document whose end is missing, up to its last complete object or list, with the brackets that are open there closed.
+/// A document whose end is missing, up to its last complete object or list, with closing brackets
+/// for those that are open there.
 fn closed(document: &[u8]) -> Vec<u8> {
     let (mut open, mut in_text, mut is_escaped) = (Vec::new(), false, false);
     let (mut end, mut depth) = (0, 0);
@@ -116,7 +117,7 @@ fn closed(document: &[u8]) -> Vec<u8> {
             _ => {}
         }
     }
-    // After the end brackets are only opened.
+    // Brackets that were opened after the end are dropped.
     open.truncate(depth);
     let closing = open.into_iter().rev();
     document[..end].iter().copied().chain(closing).collect()
@@ -193,7 +194,7 @@ fn column(row: &Row<'_>, index: usize) -> Value {
     }
 }
 
-/// A value of a row that is JSON; null if it is none.
+/// A value of a row that is JSON; null if it is not JSON.
 fn data(row: &Row<'_>, index: usize) -> Value {
     let text = column(row, index);
     let text = text.as_str().unwrap_or_default();
@@ -409,7 +410,7 @@ fn details(metadata: &Value) -> Value {
     })
 }
 
-/// An image of a data address.
+/// An image in a data URL.
 fn file(part: &Value) -> Option<ContentBlock> {
     let data = text(part, "url")?.strip_prefix("data:")?;
     let (mime_type, data) = data.split_once(";base64,")?;
@@ -556,7 +557,7 @@ mod tests {
         let stored = entries(&listed[0].path);
         assert_eq!(stored, entries(&fixture));
         assert_eq!(stored.len(), 20);
-        // An export is read up to where it was cut.
+        // A cut export is read up to its end.
         let whole = std::fs::read(&fixture).unwrap();
         let cut = folder.path().join("cut.json");
         let mut least = 0;

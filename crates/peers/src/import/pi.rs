@@ -1,5 +1,6 @@
-//! Imports sessions of pi: a header, then entries that name their parents, similar to osier's. The first version has
-//! neither ids nor parents; versions before the third are read as far as they agree.
+//! Imports sessions of pi: a header, then entries that name their parents, similar to osier's. The
+//! first version has neither ids nor parents; versions before the third are read as far as they
+//! have the same form.
 
 use serde_json::{Value, json};
 
@@ -251,7 +252,8 @@ fn shell_run(value: &Value, timestamp: i64) -> ShellRun {
     }
 }
 
-/// The field names are the same; a missing or odd value counts as zero.
+/// Reads the usage, whose field names are the same as osier's; a missing or odd value counts as
+/// zero.
 fn usage(value: Option<&Value>) -> Usage {
     let mut usage = value.cloned().unwrap_or(Value::Null);
     if let Value::Object(members) = &mut usage {

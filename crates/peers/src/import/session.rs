@@ -29,8 +29,8 @@ const FIRST_LINES: usize = 40;
 const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 
-/// Imports the file at `path` into the data directory `data`. `cwd` is its working directory if the file
-/// contains none.
+/// Imports the file at `path` into the data directory `data`. `cwd` is the working directory of the
+/// session if the file contains none.
 pub fn import(
     data: &Path,
     cwd: &Path,
@@ -182,7 +182,8 @@ mod tests {
 
     use super::*;
 
-    /// Imports the lines and gives the report with the text of the messages, each below the one before it.
+    /// Imports the lines. Returns the text of each message, each a child of the previous one, and
+    /// the report.
     fn imported(name: &str, lines: &[Vec<u8>]) -> (Vec<String>, Vec<u64>, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(name);
@@ -240,7 +241,8 @@ mod tests {
             left
         };
         let half = |line: &[u8]| line[..line.len() / 2].to_vec();
-        // Half of a line; half of a line that ends in the next one; a half line at the beginning.
+        // The cut leaves half of a line, a half line joined with the next one, or a half line at
+        // the beginning.
         for cut in [0, 1, 2] {
             let mut lines = four().to_vec();
             lines[cut] = half(&lines[cut]);

@@ -1,5 +1,5 @@
-//! Subagents of Claude Code, whose conversations are in files of their own: their steps become details of the call that
-//! started them.
+//! Subagents of Claude Code, whose conversations are in separate files: their steps become details
+//! of the call that started them.
 
 use std::path::Path;
 

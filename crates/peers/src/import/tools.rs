@@ -1,5 +1,5 @@
-//! Tool calls of other programs as calls of osier's tools, so that a model that continues the conversation sees calls
-//! that it can make. A mapped call keeps the original for display.
+//! Tool calls of other programs as calls of osier's tools, so that a model that continues the
+//! conversation sees calls that it can make. A mapped call retains the original for display.
 
 use osier_llm::{OriginalCall, ToolCall};
 use osier_protocol::{ImportSource, TOOL as TODO};
@@ -61,7 +61,7 @@ pub(super) fn map(source: ImportSource, call: ToolCall) -> Vec<ToolCall> {
     calls.collect()
 }
 
-/// Tools of MCP servers have a prefix in Claude Code.
+/// Removes the prefix that tools of MCP servers have in Claude Code.
 fn of_server(call: ToolCall) -> ToolCall {
     let plain = call.name.strip_prefix("mcp__");
     let Some(plain) = plain.filter(|plain| plain.contains("__")) else {
@@ -140,7 +140,7 @@ fn convert_command(
     }
 }
 
-/// A command that is a line, or a list of words that often starts a shell.
+/// A command as one line; some programs store a list of words, which often starts a shell.
 fn command_line(command: &Value) -> String {
     match command {
         Value::String(line) => line.clone(),
@@ -193,7 +193,8 @@ fn item(theirs: &Value) -> Value {
     json!({"text": what.unwrap_or_default(), "state": state})
 }
 
-/// The calls for a patch of Codex, one for each file. A file that is deleted or moved only is no call of a file tool.
+/// The calls for a patch of Codex, one for each file. A file that is only deleted or moved has no
+/// call of a file tool.
 fn patched(patch: &str) -> Vec<(&'static str, Map<String, Value>)> {
     let mut calls = Vec::new();
     let mut lines = patch.lines().peekable();

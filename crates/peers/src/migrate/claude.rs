@@ -1,4 +1,4 @@
-//! Claude Code: most files are used in place; MCP servers of the user are written.
+//! Claude Code: osier uses most files in place, and copies the MCP servers of the user.
 
 use super::files::{instructions, markdown, other_settings, read_json, servers, text};
 use super::plan::Plan;

@@ -42,7 +42,7 @@ pub(super) fn read_json(sources: &Sources<'_>, file: &Path, plan: &mut Plan) -> 
     }
 }
 
-/// The instructions of the user: the first of all programs is used.
+/// Plans the instructions of the user: the first file of all programs is used.
 pub(super) fn instructions(sources: &Sources<'_>, file: &Path, plan: &mut Plan) {
     if !file.is_file() {
         return;
@@ -78,7 +78,7 @@ pub(super) fn markdown(folder: &Path) -> Vec<(String, PathBuf)> {
     named.collect()
 }
 
-/// Prompt templates, which osier reads in the same form.
+/// Plans prompt templates, which osier reads in the same form.
 pub(super) fn prompts(sources: &Sources<'_>, folder: &Path, plan: &mut Plan) {
     for (name, file) in markdown(folder) {
         if let Some(text) = text(sources, &file, plan) {
@@ -88,7 +88,7 @@ pub(super) fn prompts(sources: &Sources<'_>, folder: &Path, plan: &mut Plan) {
     }
 }
 
-/// Skills, which are folders with a `SKILL.md`.
+/// Plans skills, which are folders with a `SKILL.md`.
 pub(super) fn skills(sources: &Sources<'_>, folder: &Path, plan: &mut Plan) {
     for entry in Walk::new(None).entries(folder) {
         let Some(name) = entry.path.file_name().and_then(|name| name.to_str()) else {
@@ -107,7 +107,7 @@ pub(super) fn skills(sources: &Sources<'_>, folder: &Path, plan: &mut Plan) {
     }
 }
 
-/// MCP servers by name.
+/// Plans MCP servers from an object by name.
 pub(super) fn servers(sources: &Sources<'_>, servers: &Value, plan: &mut Plan) {
     for (name, entry) in servers.as_object().into_iter().flatten() {
         let is_off = entry["enabled"] == false || entry["disabled"] == true;
@@ -122,7 +122,7 @@ pub(super) fn servers(sources: &Sources<'_>, servers: &Value, plan: &mut Plan) {
     }
 }
 
-/// Names the settings that osier does not read.
+/// Reports the settings that osier does not read.
 pub(super) fn other_settings(file: &Path, names: &[String], plan: &mut Plan) {
     const SHOWN: usize = 12;
     if names.is_empty() {

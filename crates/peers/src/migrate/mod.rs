@@ -12,7 +12,7 @@ mod sources;
 pub use plan::{Action, Change, FoundServer, Item, Plan};
 pub use sources::Sources;
 
-/// Finds what one program has.
+/// Adds the configuration of one program to a plan.
 pub type Find = fn(&Sources<'_>, &mut Plan);
 
 /// The programs, in the order of a report.

@@ -116,7 +116,8 @@ fn commands(sources: &Sources<'_>, folder: &Path, plan: &mut Plan) {
     }
 }
 
-/// A command, whose placeholders are those of osier. What it runs and attaches is not.
+/// Plans a command. Its placeholders are the same as in osier, but not its syntax for embedded
+/// commands and files.
 fn command(
     sources: &Sources<'_>,
     name: &str,
@@ -193,7 +194,7 @@ fn agent(
     }
     if let Some(tools) = tools.as_object() {
         let all = tools.get("*").is_none_or(|value| value != false);
-        // The first row of a tool decides: a tool that is off does not come back by another name.
+        // The first row of a tool decides: a tool that is off is not enabled by another name.
         let mut seen: Vec<&str> = Vec::new();
         let rows = tools_of(ImportSource::Opencode);
         let rows = rows.filter(|row| {
@@ -219,7 +220,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && name.chars().all(allowed)
 }
 
-/// A value of front matter.
+/// A text as a value of front matter.
 fn line(text: &str) -> String {
     let text = osier_base::text::single_line(text)
         .replace('\\', "\\\\")

@@ -27,7 +27,7 @@ const RUNS_SHOWN: usize = 120;
 #[derive(Debug, Default)]
 pub struct Plan {
     pub items: Vec<Item>,
-    /// Items that are planned already: the target and the name.
+    /// The target and the name of each planned item.
     planned: BTreeSet<(PathBuf, String)>,
 }
 
@@ -51,32 +51,32 @@ pub struct FoundServer {
 
 #[derive(Debug)]
 pub enum Action {
-    /// osier reads it where it is.
+    /// osier reads the item in place.
     InPlace,
-    /// osier does not use it, for this reason.
+    /// osier does not use the item, for this reason.
     Unused(String),
-    /// osier has something of this name in this file.
+    /// osier has an item with this name in this file.
     Exists(PathBuf),
     Write(Change),
 }
 
 #[derive(Debug)]
 pub enum Change {
-    /// A server of the file with MCP servers.
+    /// A server to add to the file with MCP servers.
     Server { file: PathBuf, server: FoundServer },
-    /// A setting that is not set.
+    /// A setting to add, which is not set yet.
     Setting {
         file: PathBuf,
         name: &'static str,
         value: String,
     },
-    /// A new file.
+    /// A file to create.
     File { file: PathBuf, text: String },
-    /// A copy of a folder.
+    /// A folder to copy.
     Folder {
         from: PathBuf,
         to: PathBuf,
-        /// The project whose files it contains; without one, links may lead anywhere.
+        /// The project that contains the folder; without a project, links may lead anywhere.
         root: Option<PathBuf>,
     },
 }
@@ -91,7 +91,8 @@ impl Change {
         }
     }
 
-    /// Writes the files of the change. Servers and settings are parts of files that the program writes.
+    /// Writes the files of the change. Does nothing for servers and settings, which the caller
+    /// writes into existing files.
     ///
     /// # Errors
     /// Why nothing was written, or not everything.
@@ -166,7 +167,7 @@ impl Plan {
         self.items.push(Item { what, action });
     }
 
-    /// A change, unless it exists or another program has it, too.
+    /// Adds a change, unless its target exists or another program has the same item.
     fn change(
         &mut self,
         sources: &Sources<'_>,
@@ -196,7 +197,7 @@ impl Plan {
         self.add(what, Action::Unused(why.into()));
     }
 
-    /// A server for osier's file, unless that has one of this name.
+    /// Adds a server, unless osier's file has one with this name.
     pub(super) fn server(&mut self, sources: &Sources<'_>, server: FoundServer) {
         let file = sources.servers();
         let runs = match &server.url {
@@ -216,7 +217,7 @@ impl Plan {
         );
     }
 
-    /// A setting, unless it is set.
+    /// Adds a setting, unless it is set.
     pub(super) fn setting(
         &mut self,
         sources: &Sources<'_>,
@@ -241,7 +242,7 @@ impl Plan {
         );
     }
 
-    /// A model, if osier has its provider.
+    /// Adds a model, if osier has its provider.
     pub(super) fn model(
         &mut self,
         sources: &Sources<'_>,
@@ -258,7 +259,7 @@ impl Plan {
         }
     }
 
-    /// A file, unless it exists.
+    /// Adds a file, unless it exists.
     pub(super) fn file(
         &mut self,
         sources: &Sources<'_>,
@@ -276,7 +277,7 @@ impl Plan {
         );
     }
 
-    /// A copy of a folder, unless it exists.
+    /// Adds a copy of a folder, unless the target exists.
     pub(super) fn folder(
         &mut self,
         sources: &Sources<'_>,

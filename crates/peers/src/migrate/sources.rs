@@ -1,4 +1,4 @@
-//! Where a migration reads and writes.
+//! The folders that a migration reads and writes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ pub struct Sources<'a> {
     pub is_rule: fn(&str) -> bool,
     /// The names of the MCP servers in a file of osier.
     pub servers_of: &'a dyn Fn(&Path) -> BTreeSet<String>,
-    /// The folder whose files are found. osier writes what it finds there into the folder's own `.osier`, where it needs
-    /// trust like every file of a project.
+    /// The folder whose files are found. osier writes items that it finds there into the folder's
+    /// own `.osier`, where they need trust like every file of a project.
     pub project: Option<&'a Path>,
 }
 
@@ -47,7 +47,8 @@ impl Sources<'_> {
         }
     }
 
-    /// Whether `path` is no way out of the project by a link. Only its existing part can be one.
+    /// Whether `path` does not lead out of the project by a link. Only its existing part can
+    /// contain links.
     pub(super) fn is_inside(&self, path: &Path) -> bool {
         let Some(root) = self.project else {
             return true;

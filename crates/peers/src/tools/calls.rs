@@ -12,11 +12,11 @@ use osier_tools::{BASH, EDIT, GREP, SUBAGENT};
 
 use super::table::of_claude;
 
-/// The Claude Code names for calls about a background job: those that look, and the one that ends it.
+/// The Claude Code names of calls about a background job: reading its output, and ending it.
 const JOB_LOOK: &str = "BashOutput";
 const JOB_END: &str = "KillShell";
 
-/// The kind of a subagent that was requested without one.
+/// The kind of a subagent that was requested without a kind.
 pub const GENERAL: &str = "general-purpose";
 
 /// Columns of the description, which is taken from the first line of the task.
@@ -26,13 +26,13 @@ const DESCRIPTION: usize = 60;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptCall {
     pub name: String,
-    /// All names that a matcher can use for it.
+    /// All names that a matcher can use for the call.
     pub names: Vec<String>,
     pub input: Value,
 }
 
-/// `call` on `files`, made in `cwd`, as scripts see it: a call that changes several files once for each, so that a script
-/// that checks or formats one file does so with all.
+/// `call` on `files`, made in `cwd`, as scripts see it: one call for each changed file, so that a
+/// script that checks or formats one file handles all of them.
 pub fn seen(call: &ToolCall, files: &[FileTarget], cwd: &Path) -> Vec<ScriptCall> {
     let seen = seen_as_one(call, cwd);
     let changes_several = osier_tools::find(&call.name).is_some_and(|tool| tool.files.is_some());
@@ -95,7 +95,7 @@ fn seen_as_one(call: &ToolCall, cwd: &Path) -> ScriptCall {
     }
 }
 
-/// Further names that a matcher can use for `tool`: those of the tools that it replaces are among them.
+/// Further names that a matcher can use for `tool`, including the names of tools that it replaces.
 fn other_names(tool: &str) -> impl Iterator<Item = &'static str> {
     let replaced = osier_tools::find(tool).map_or(&[][..], |tool| tool.replaces);
     let of_replaced = replaced
@@ -105,7 +105,7 @@ fn other_names(tool: &str) -> impl Iterator<Item = &'static str> {
     own.map(|row| row.name).chain(of_replaced)
 }
 
-/// The Claude Code name of `tool`. Tools of MCP servers have a prefix there.
+/// The Claude Code name of `tool`. Tools of MCP servers have a prefix in Claude Code.
 pub fn theirs(tool: &str) -> String {
     match of_claude(tool).next() {
         Some(row) => row.name.to_owned(),
@@ -114,7 +114,7 @@ pub fn theirs(tool: &str) -> String {
     }
 }
 
-/// The Claude Code name of a call of `tool`, and its input there.
+/// The Claude Code name and input of a call of `tool`.
 pub fn claude_call(tool: &str, arguments: &Value) -> (String, Value) {
     let call = ToolCall {
         name: tool.to_owned(),
@@ -162,10 +162,10 @@ pub fn ours(tool: &str, input: &Value) -> Value {
 
 fn theirs_of(tool: &str, argument: &str, value: &Value, cwd: &Path) -> Value {
     match (tool, argument) {
-        // Milliseconds in Claude Code, seconds in osier.
+        // The timeout is in milliseconds in Claude Code, and in seconds in osier.
         (BASH, "timeout") => scaled(value, 1000.0),
         (TODO, "items") => renamed_items(value, &ITEM, &STATES),
-        // Claude Code's paths are absolute.
+        // Paths are absolute in Claude Code.
         (_, "file_path" | "path") => match value.as_str() {
             Some(given) => json!(path::resolve(cwd, given)),
             None => value.clone(),
@@ -182,7 +182,7 @@ const STATES: [(&str, &str); 3] = [
     ("done", "completed"),
 ];
 
-/// Items with these fields and values renamed; other fields are dropped.
+/// Renames these fields and values of items; other fields are dropped.
 fn renamed_items(items: &Value, fields: &[(&str, &str)], values: &[(&str, &str)]) -> Value {
     let item = |item: &Value| {
         let fields = fields.iter().filter_map(|(from, to)| {
@@ -225,7 +225,8 @@ fn job_call(arguments: &Value) -> Option<&'static str> {
     }
 }
 
-/// Several edits of one file also as one, so that scripts that expect a single edit see all of the text.
+/// Adds several edits of one file also as one edit, so that scripts that expect a single edit see
+/// the complete text.
 fn join_edits(input: &mut Map<String, Value>) {
     let Some(edits) = input.get("edits").and_then(Value::as_array).cloned() else {
         return;

@@ -1,5 +1,5 @@
-//! The tools of other agents and of osier, from the rows of osier's tools. Permission rules, hooks, agents' definitions,
-//! settings of others and imported sessions read it.
+//! The tools of other agents and of osier, from the rows of osier's tools. Permission rules, hooks,
+//! agents' definitions, settings of other agents and imported sessions use this table.
 
 use osier_base::problem::nearest;
 use osier_protocol::ImportSource;
@@ -8,20 +8,20 @@ use osier_tools::{PeerTool, Renamed};
 /// A tool of another agent, and the tool of osier that does the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownTool {
-    /// The name of the tool there.
+    /// The name of the tool in the other agent.
     pub name: &'static str,
     /// The name of osier's tool.
     pub ours: &'static str,
-    /// The tool does only a part of what osier's tool does.
+    /// Whether the tool does only a part of the work of osier's tool.
     pub is_part: bool,
-    /// The end of the names of the files that the tool there is about, if it is not about all.
+    /// The suffix of the files that the other agent's tool is for, if it is not for all files.
     pub ending: Option<&'static str>,
-    /// The names of the arguments, there and in osier.
+    /// The names of the arguments, in the other agent and in osier.
     pub arguments: &'static [Renamed],
     source: Option<ImportSource>,
 }
 
-/// The names at other agents of all tools, from their rows.
+/// The tools of other agents, from the rows of osier's tools.
 fn all() -> impl Iterator<Item = KnownTool> {
     osier_tools::all().flat_map(|tool| {
         let known = |theirs: &'static PeerTool| KnownTool {
@@ -65,12 +65,12 @@ pub fn is_part(name: &str) -> bool {
     at_claude(name).is_some_and(|known| known.is_part)
 }
 
-/// The end of the names of the files that Claude Code's tool `name` is about, if it is not about all.
+/// The suffix of the files that Claude Code's tool `name` is for, if it is not for all files.
 pub fn ending(name: &str) -> Option<&'static str> {
     at_claude(name).and_then(|known| known.ending)
 }
 
-/// The tool of osier that does what the tool `name` of any other agent does, for advice.
+/// The tool of osier that corresponds to the tool `name` of any other agent, for advice.
 pub fn suggestion(name: &str) -> Option<&'static str> {
     all()
         .find(|known| known.name == name)
@@ -88,7 +88,7 @@ pub fn is_seen(name: &str) -> bool {
     seen_names().any(|known| known == name)
 }
 
-/// The tool of osier that the unknown `name` is likely to mean.
+/// The tool of osier that is likely to be meant by the unknown `name`.
 pub fn likely(name: &str) -> Option<&'static str> {
     suggestion(name).or_else(|| nearest(name, osier_tools::all().map(|tool| tool.name)))
 }
@@ -105,7 +105,7 @@ mod tests {
     use crate::settings::{MappedRule, map_rule};
     use crate::tools::seen;
 
-    /// A name means one tool at one agent, and hooks see each tool by one name.
+    /// Each name is one tool of one agent, and hooks see each tool by one name.
     #[test]
     fn a_name_of_another_agent_is_one_tool() {
         let mut seen = Vec::new();
@@ -148,7 +148,7 @@ mod tests {
             } else {
                 let denies = match &mapped {
                     MappedRule::Rules(rules) => {
-                        // A tool about some files has rules of its own.
+                        // A tool for certain files has its own rules.
                         let rule = row.ending.map_or(row.ours, |_| row.name);
                         rules.iter().any(|known| known == rule)
                     }

@@ -9,18 +9,18 @@ use crate::rule::Rule;
 use crate::shell::Word;
 use osier_base::real_path;
 
-/// A command, and commands that it stands for.
+/// A command, and the commands that it stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Command {
     pub words: Vec<Word>,
     pub others: Vec<Equivalent>,
     /// The words that a rule must name, such as paths outside of the working directory.
     pub named: Vec<String>,
-    /// The command only reads, and what it reads is known.
+    /// Whether the command only reads, and reads known files.
     pub reads_only: bool,
-    /// The command searches files: see `Aspects::searches`.
+    /// Whether the command searches files: see `Aspects::searches`.
     pub searches: bool,
-    /// Why only a rule for every command, or for this line alone, covers it.
+    /// Whether only a rule for every command, or for exactly this line, covers the command.
     pub refused: bool,
 }
 
@@ -28,17 +28,18 @@ pub(crate) struct Command {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Search {
     pub root: PathBuf,
-    /// Names of the files, with `GLOB` for `*`; all if there are none.
+    /// Names of the searched files, with `GLOB` for `*`; empty for all files.
     pub included: Vec<String>,
     pub skips_hidden: bool,
-    /// It finds names, and reads no file.
+    /// Whether the search only finds names, and reads no file.
     pub lists: bool,
-    /// Another program splits the names at blanks, and reads quotes and backslashes in them.
+    /// Whether another program splits the names at blanks, and interprets quotes and backslashes in
+    /// them.
     pub needs_plain_names: bool,
 }
 
 impl Command {
-    /// Whether the allow rule `rule`, which has a pattern, covers it.
+    /// Whether the allow rule `rule`, which has a pattern, covers the command.
     pub(super) fn is_covered(&self, rule: &Rule) -> bool {
         let named: Vec<&str> = self.named.iter().map(String::as_str).collect();
         let others = self.others.iter().filter(|other| other.is_complete);
@@ -52,7 +53,7 @@ impl Command {
                 .all(|other| names_unknown(rule, &other.words))
     }
 
-    /// Whether the deny or ask rule `rule` applies to it.
+    /// Whether the deny or ask rule `rule` applies to the command.
     pub(super) fn is_touched(&self, rule: &Rule) -> bool {
         let mut certain = self.others.iter().filter(|other| !other.is_guess);
         rule.matches_command(&self.words) || certain.any(|other| rule.matches_command(&other.words))
@@ -76,7 +77,8 @@ impl Command {
     }
 }
 
-/// Whether `rule` names what the table of known forms, or that of dangerous arguments, does not let a `*` cover.
+/// Whether `rule` names the words that a `*` does not cover, by the table of known forms or that of
+/// dangerous arguments.
 fn names_unknown(rule: &Rule, words: &[Word]) -> bool {
     known::unnamed(words).is_some_and(|found| {
         let found: Vec<&str> = found.iter().map(String::as_str).collect();
@@ -84,7 +86,7 @@ fn names_unknown(rule: &Rule, words: &[Word]) -> bool {
     })
 }
 
-/// Files and folders that are read to learn what a search can find.
+/// Maximum number of files and folders that are read to find out what a search can find.
 const MOST_ENTRIES: usize = 20_000;
 const DEPTH: usize = 40;
 /// Folders of dependencies and build outputs. Keys in them are test data.
@@ -102,7 +104,7 @@ fn may_include(pattern: &str, name: &str) -> bool {
 }
 
 impl Search {
-    /// Whether every file that the search can read fits. False if there are too many.
+    /// Whether `is_free` accepts every file that the search can read. False if there are too many.
     pub(crate) fn finds_only(&self, is_free: &dyn Fn(&Path) -> bool) -> bool {
         let mut left = MOST_ENTRIES;
         let root = real_path::resolve(&self.root).real;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::shell::{GLOB, PIPE, Word};
 use osier_base::{path, real_path};
 
-/// Folders that are followed at most.
+/// Maximum number of folders that are tracked.
 const MOST: usize = 16;
-/// Files that a glob finds, and entries that are compared with it, at most.
+/// Maximum number of files that a glob finds, and of entries that are compared with it.
 const MOST_FILES: usize = 200;
 const MOST_ENTRIES: usize = 4000;
 
@@ -28,7 +28,8 @@ impl Folders {
         Self(None)
     }
 
-    /// A `cd` can succeed or fail: the commands after it run in one of the folders.
+    /// Adds the target of a `cd`, which can succeed or fail: the commands after it run in one of
+    /// the folders.
     pub(super) fn change(&mut self, target: &Word) {
         let Some(moved) = self.within(target) else {
             self.0 = None;
@@ -50,10 +51,10 @@ impl Folders {
         self.0.as_deref()
     }
 
-    /// The folders that `word` names in these.
+    /// The folders that `word` names, relative to these.
     pub(super) fn within(&self, word: &Word) -> Option<Vec<PathBuf>> {
         let texts = texts(word)?;
-        // `cd -` and globs lead anywhere.
+        // `cd -` and globs can lead anywhere.
         if texts.iter().any(|text| text == "-" || text.contains(GLOB)) {
             return None;
         }
@@ -107,7 +108,7 @@ fn texts(word: &Word) -> Option<Vec<String>> {
     word.with_value(&value).map(|text| vec![text])
 }
 
-/// The path of `text` in `folder`: the shell takes a name literally, except for a `~` at its start.
+/// The path of `text` in `folder`: the shell uses a name literally, except for a `~` at its start.
 fn resolve(folder: &Path, text: &str) -> PathBuf {
     if text.starts_with('~') {
         path::resolve(folder, text)
@@ -116,7 +117,7 @@ fn resolve(folder: &Path, text: &str) -> PathBuf {
     }
 }
 
-/// The names that a glob finds in `folder`. Every part of it counts as `*`.
+/// The names that a glob finds in `folder`. Every special part of the glob counts as `*`.
 fn expand(folder: &Path, text: &str) -> Option<Vec<String>> {
     let mut found = vec![String::new()];
     let mut entries = 0;
@@ -157,7 +158,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     (!name.starts_with('.') || pattern.starts_with('.')) && fits_text(pattern, name)
 }
 
-/// Like [`fits`], where `GLOB` also stands for a point at the start, as in patterns of `grep`.
+/// Like [`fits`], but `GLOB` also matches a dot at the start, as in patterns of `grep`.
 pub(in crate::aspects) fn fits_text(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split(GLOB);
     let first = parts.next().unwrap_or_default();

@@ -31,7 +31,7 @@ const PINS: [&str; 13] = [
     ".envrc",
     ".sdkmanrc",
 ];
-/// Commands that change the directory by other means than `cd`, or that run it as an argument.
+/// Commands that change the directory by other means than `cd`, or that run `cd` as an argument.
 const MOVING: [&str; 7] = [
     "pushd", "popd", "command", "builtin", "exec", "time", "eval",
 ];
@@ -202,7 +202,8 @@ impl Aspects {
         }
     }
 
-    /// Adds the search for the files that a command reads by the names of a listing, and for names that are several words.
+    /// Adds the search for files that a command reads because a listing names them, and refuses
+    /// names that can be several words.
     fn add_listing(&mut self, known: &Known, command: &mut Command, folders: &Folders) {
         let Some(listing) = &known.listing else {
             return;
@@ -210,7 +211,7 @@ impl Aspects {
         let has_listed = |words: &[Word]| words.iter().any(|word| word.is_listed);
         let searches = has_listed(&known.searched);
         let is_read = searches || has_listed(&known.shown);
-        // A folder with such a name contains files with others.
+        // A folder with such a name can contain files with other names.
         let included = Some(&listing.included).filter(|_| !searches);
         command.searches |= is_read || listing.splits;
         if listing.is_index {
@@ -285,7 +286,7 @@ impl Aspects {
     }
 }
 
-/// The names that the part `reader` of a line reads from the parts before it.
+/// The names that the part `reader` of a line reads from the parts before that one.
 fn listing(parts: &[Part], pipes: &[(usize, usize)], reader: usize) -> Option<Listing> {
     let Part::Run(words) = &parts[reader] else {
         return None;
@@ -342,7 +343,7 @@ fn is_pinned(folders: &Folders) -> bool {
     })
 }
 
-/// The file of a redirection or an operand: the shell takes its name literally, a file tool does not.
+/// The file of a redirection or an operand: the shell uses its name literally, unlike a file tool.
 fn target_of(text: &str, cwd: &Path) -> What {
     let given = path::resolve(cwd, text);
     let exact = if text.starts_with('~') {
@@ -360,7 +361,8 @@ fn target_of(text: &str, cwd: &Path) -> What {
     What::File(names, found.real)
 }
 
-/// Whether the file is a device, which no file tool reads, the memory of the system, or a log that loses what is read.
+/// Whether the file is a device, which no file tool reads, the memory of the system, or a log that
+/// loses data when it is read.
 fn is_device((folder, text): &(PathBuf, String)) -> bool {
     const FINE: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/stdin", "/dev/fd/63"];
     const OF_SYSTEM: [&str; 3] = ["kcore", "kmsg", "trace_pipe"];
@@ -371,7 +373,8 @@ fn is_device((folder, text): &(PathBuf, String)) -> bool {
     real.starts_with("/dev") || OF_SYSTEM.iter().any(|name| real.ends_with(name))
 }
 
-/// Whether the file is there, and outside of the working directory: with it, `git diff` compares any files.
+/// Whether the file exists outside of the working directory: then `git diff` compares files instead
+/// of the repository.
 fn is_outside((folder, text): &(PathBuf, String), cwd: &Path) -> bool {
     let leads = text.starts_with(['/', '~']) || text.split('/').any(|part| part == "..");
     let path = path::resolve(folder, text);

@@ -51,7 +51,7 @@ pub(super) fn complete(name: &str, words: &[Word]) -> Option<Vec<Word>> {
 /// The options of `xargs`.
 #[derive(Debug, Default)]
 pub(super) struct Xargs {
-    /// The number of the argument that is the command.
+    /// The index of the argument that is the command.
     pub command: Option<usize>,
     /// The text that is replaced by the input.
     pub replaced: Option<String>,
@@ -117,7 +117,7 @@ fn without_braces(word: &Word) -> Word {
     word
 }
 
-/// Also of moreutils, whose arguments follow `--`.
+/// Completes a command of `parallel`, also the one of moreutils, whose arguments follow `--`.
 fn lists(words: &[Word]) -> Vec<Word> {
     let is_list = |word: &&Word| !word.text.starts_with(":::");
     let mut found: Vec<Word> = words
@@ -140,7 +140,8 @@ fn lists(words: &[Word]) -> Vec<Word> {
     found
 }
 
-/// A found file begins like one of the starting points.
+/// Completes a command of `find` or `fd`. The name of a found file begins with one of the starting
+/// points.
 fn found_files(words: &[Word]) -> Vec<Word> {
     let is_start = |word: &&Word| !word.text.starts_with(['-', '(', '!']);
     let operands = words[1..].iter().skip_while(|word| {

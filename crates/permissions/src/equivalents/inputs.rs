@@ -4,7 +4,8 @@ use super::completed;
 use crate::programs::{Adds, Input, Shell, find, is_foreign_shell, is_shell, is_wrapper, name_of};
 use crate::shell::{Word, is_assignment};
 
-/// Whether the input of the program, or a text that is not read here, decides what it runs.
+/// Whether the input of the program, or a text that is not read here, decides which commands it
+/// runs.
 pub(super) fn decide(name: &str, arguments: &[Word]) -> bool {
     let program = find(name);
     match program.input {
@@ -24,7 +25,7 @@ pub(super) fn decide(name: &str, arguments: &[Word]) -> bool {
             command.is_none_or(|word| word.text.contains('{') || word.text.starts_with(":::"))
         }
         Adds::Found | Adds::FoundInBraces => found_files(arguments),
-        _ if (is_shell || is_foreign) && takes_script(arguments) => true,
+        _ if (is_shell || is_foreign) && can_be_script(arguments) => true,
         _ if program.shell == Shell::OfUser => false,
         _ if is_foreign => {
             arguments.is_empty() || arguments.iter().any(|word| word.text.starts_with('-'))
@@ -42,7 +43,7 @@ pub(super) fn has_flag(arguments: &[Word], flag: char) -> bool {
     groups.into_iter().any(|group| group.contains(flag))
 }
 
-/// A shell without a script reads its input.
+/// Whether a shell runs its input: it does so without a script.
 fn shell(arguments: &[Word]) -> bool {
     let is_question = |word: &Word| matches!(word.text.as_str(), "--version" | "--help");
     if arguments.iter().any(is_question) {
@@ -54,7 +55,7 @@ fn shell(arguments: &[Word]) -> bool {
     operand.is_none_or(|operand| reads_script && (is_input(operand) || has_flag(arguments, 's')))
 }
 
-/// Whether a script is not a file that lies somewhere.
+/// Whether a script is the input, not a stored file.
 pub(super) fn is_input(word: &Word) -> bool {
     let folders = ["/dev/", "/proc/"];
     folders.iter().any(|folder| word.text.starts_with(folder))
@@ -81,7 +82,7 @@ fn splits_text(arguments: &[Word]) -> bool {
 }
 
 /// Whether a word of the input can be the script of a shell, or the text after `-c`.
-fn takes_script(arguments: &[Word]) -> bool {
+fn can_be_script(arguments: &[Word]) -> bool {
     let Some(input) = arguments.iter().position(|word| word.from_input) else {
         return false;
     };
@@ -98,13 +99,13 @@ fn takes_script(arguments: &[Word]) -> bool {
     operands(before) == 0
 }
 
-/// Words that are no options, and surely not the value of one.
+/// The number of words that are certainly neither options nor values of options.
 pub(super) fn operands(arguments: &[Word]) -> usize {
     let mut found = 0;
     let mut after_option = false;
     for word in arguments {
         let text = word.text.as_str();
-        // The end of `find -exec`.
+        // These words end `find -exec`.
         if matches!(text, ";" | "+") {
             continue;
         }
@@ -136,7 +137,7 @@ pub(super) fn can_be_command(name: &str, arguments: &[Word], place: usize) -> bo
         return false;
     }
     match program.adds {
-        // Or `-exec`.
+        // The word can also be `-exec`.
         Adds::Found | Adds::FoundInBraces => arguments.get(place).is_some_and(|word| word.splits),
         _ => operands(before) <= program.operands,
     }

@@ -1,21 +1,21 @@
-//! Commands that a program may run: a part of its arguments, the text of an option, the value of a variable. A text
-//! that is no command does no harm: it is no reason to ask.
+//! Commands that a program may run: a part of its arguments, the text of an option, the value of a
+//! variable. A text that is no command does no harm, so it needs no permission.
 
 use super::{COUNT_LIMIT, Equivalent, Equivalents};
 use crate::known;
 use crate::programs::{Container, Program, Script, find, is_wrapper, name_of, runs_arguments};
 use crate::shell::{self, Part, Word, is_assignment};
 
-/// Words among which a command can begin.
+/// Maximum number of words among which a command can begin.
 const WORDS_LIMIT: usize = 48;
 
-/// Bytes of a script that are searched for commands.
+/// Maximum bytes of a script that are searched for commands.
 const SCRIPT_LIMIT: usize = 2_000;
 
 /// Depth up to which commands in the text of an option are read.
 const NESTED_LIMIT: usize = 2;
 
-/// Variables that name a script or contain commands in a form of their own.
+/// Variables that name a script, or contain commands in a special form.
 const SCRIPTS: [&str; 5] = ["BASH_ENV", "ENV", "GIT_CONFIG", "PROMPT_COMMAND", "PS4"];
 
 /// Arguments after which a program runs a command.
@@ -65,10 +65,25 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
         if !runs_parts {
             continue;
         }
+<<<<<<< HEAD
         add_rest(before, rest, program, others);
         let option = before.last().map_or("", |last| last.text.as_str());
         if unnamed.iter().flatten().any(|unnamed| *unnamed == option) {
             add_value(rest, others);
+=======
+        let last = before.last().map_or("", |last| last.text.as_str());
+        let is_after = |word: &Word| BEFORE.contains(&word.text.as_str());
+        // The input of `xargs` is an argument, unless only the input can be the command.
+        let skipped = usize::from(program.container == Container::Image);
+        let is_argument = word.from_input && !before.iter().rev().take(skipped + 1).any(is_after);
+        if before.iter().any(is_after) && !is_argument {
+            let given = &rest[0];
+            let is_container = program.container != Container::No;
+            let reads = others.feeds_input
+                && super::runs_input(name_of(&given.text), &rest[1..], others.feeds_input);
+            others.runs_input |= reads || (is_container && given.from_input);
+            push(rest.to_vec(), others);
+>>>>>>> w53a
         }
         let value = text.split_once('=').map_or("", |(_, value)| value);
         add_text(value, depth, others);
@@ -161,7 +176,7 @@ fn add_alias(name: &str, text: &str, others: &mut Equivalents) {
             let command = [name].into_iter().chain(value.split_whitespace());
             push(command.map(Word::literal).collect(), others);
         }
-        // The value is in a variable.
+        // A variable contains the value.
         _ => others.runs_input = true,
     }
 }
@@ -186,7 +201,7 @@ fn add_text(text: &str, depth: usize, others: &mut Equivalents) {
                     feeds_input: others.feeds_input,
                     ..Equivalents::default()
                 };
-                // A script that is not understood can be anything.
+                // A script that is not understood can run anything.
                 others.runs_input |= super::add(&words, depth + 1, &mut found).is_none();
                 others.runs_input |= found.runs_input;
                 for other in found.list {

@@ -4,7 +4,7 @@ use super::inputs::{has_flag, is_input, operands};
 use crate::programs::{Shell, find};
 use crate::shell::Word;
 
-/// Whether `name` can run commands of its input.
+/// Whether `name` can run commands from its input.
 pub(super) fn decide(name: &str, arguments: &[Word]) -> bool {
     let program = find(name);
     let names = |word: &str| word.is_empty() || arguments.iter().any(|given| given.text == word);

@@ -19,18 +19,19 @@ use super::options::words;
 use super::table::{FORMS, SETS};
 use crate::{Permissions, RuleLists, Verdict};
 
-/// Generated lines, of which other shells run a tenth. `OSIER_KNOWN_LINES=50000` runs more, and `OSIER_KNOWN_SEED=2` others.
+/// Number of generated lines, of which other shells run a tenth. `OSIER_KNOWN_LINES=50000` runs
+/// more, and `OSIER_KNOWN_SEED=2` others.
 const LINES: usize = 5000;
-/// Lines that wait, which run at the same time.
+/// Number of waiting lines that run at the same time.
 const AT_ONCE: usize = 16;
-/// Programs that take half a second to start, and how many lines with each of them run.
+/// Programs that take half a second to start, and how many lines run with each of them.
 const SLOW: [&str; 3] = ["pip", "pip3", "yq"];
 const MOST_SLOW: usize = 1;
-/// Seconds that all lines have, and one that waits.
+/// Time limits in seconds: of all lines, and of a line that waits.
 const LONGEST: u32 = 300;
 const SHORT: u32 = 2;
 
-/// Words of all kinds, also such that a row lacks.
+/// Words of all kinds, also words that no row has.
 const WORDS: &[&str] = &[
     "README.md",
     "src/main.rs",
@@ -318,13 +319,14 @@ impl Reader {
     fn arguments(self) -> &'static [&'static str] {
         match self {
             Self::Bash => &["--norc"],
-            // Interactive: `#` is no comment then.
+            // In an interactive shell, `#` is no comment.
             Self::Zsh => &["-f", "-i", "-s"],
             Self::Fish => &["--no-config"],
         }
     }
 
-    /// A script that runs each line. Before each it opens a file with the number of the line, which does not exist.
+    /// A script that runs each line. Before each line it opens a missing file whose name is the
+    /// number of the line.
     fn script(self, lines: &[String], root: &Path) -> String {
         let mut script = String::new();
         for (number, line) in lines.iter().enumerate() {
@@ -402,7 +404,8 @@ impl Reader {
         }
     }
 
-    /// Runs the lines, those that wait at the same time. Returns the calls that the table does not allow, each with its line.
+    /// Runs the lines; the waiting ones run at the same time. Returns the calls that the table does
+    /// not allow, each with its line.
     fn violations(self, lines: &[String], root: &Path) -> Vec<(String, String)> {
         let is_waiting = |line: &&String| may_hang(line);
         let lines = with_few_slow(lines).into_iter();
@@ -438,7 +441,7 @@ struct Trace {
     reader: Reader,
     child: Child,
     output: PathBuf,
-    /// The number after the last line, which the run must reach.
+    /// The number after the last line; the run must reach it.
     last: Option<usize>,
 }
 
@@ -457,7 +460,7 @@ impl Trace {
     }
 }
 
-/// Further programs, which the programs of the table or the lines start.
+/// Further programs that the lines, or the programs of the table, start.
 const OTHERS: [&str; 23] = [
     "bash",
     "sh",
@@ -541,7 +544,7 @@ fn violations(trace: &str, root: &Path) -> Vec<(usize, String)> {
                 && !call.contains("/tmp/sort")
                 && !call.contains("/tmp/tac")
         };
-        // The history of fish.
+        // Writing the history of fish is allowed.
         if is_violation && !call.contains(&home) {
             found.push((line, call.to_owned()));
         }
@@ -564,8 +567,8 @@ fn is_allowed(permissions: &Permissions, line: &str) -> bool {
     permissions.decide("bash", &arguments, None, false) == Verdict::Allow
 }
 
-/// Runs the lines of `count` generated ones that need no permission with the rules `allow`. Returns how many these are, and what they
-/// must not do.
+/// Generates `count` lines and runs those that need no permission with the rules `allow`. Returns
+/// how many ran, and the calls that they must not make.
 fn run_harmless(seed: u64, count: usize, allow: &[String]) -> (usize, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
@@ -635,7 +638,7 @@ const WRONG: &[(&str, &str)] = &[
     ("chmod 600 list", "chmod"),
 ];
 
-/// The recorder finds what a wrong row of the table would let through.
+/// The recorder finds the calls that a wrong row of the table would permit.
 #[test]
 fn calls_that_the_table_does_not_allow_are_recorded() {
     if !osier_testing::skip::has(&["strace", "git"], "apt install strace git") {
@@ -653,7 +656,7 @@ fn calls_that_the_table_does_not_allow_are_recorded() {
     }
 }
 
-/// A rule is what a wrong row would be: generated lines with `tee` run, and are caught.
+/// A rule acts like a wrong row: generated lines with `tee` run, and are caught.
 #[test]
 fn a_wrong_row_is_caught() {
     if !osier_testing::skip::has(&["strace", "git"], "apt install strace git") {
@@ -671,8 +674,8 @@ const FOREIGN: [(Reader, &str); 3] = [
     (Reader::Fish, "echo 'a\\' 'b; touch pwned #'"),
 ];
 
-/// Other shells read other languages: none of the lines runs in them without a question, whatever rules say about its programs.
-/// That is needed: some of them write there.
+/// Other shells read other languages: none of the lines runs in them without permission, whatever
+/// rules say about their programs. This is needed: some of the lines write there.
 #[test]
 fn no_line_of_another_shell_runs_unasked() {
     let folder = tempfile::tempdir().unwrap();
@@ -735,7 +738,7 @@ fn writes_with(reader: Reader, lines: &[String]) {
     }
 }
 
-/// Each word of the table is written as its front page says.
+/// Each word of the table has the form that the module documentation describes.
 #[test]
 fn lists_of_options_are_well_formed() {
     let lists = FORMS

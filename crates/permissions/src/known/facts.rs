@@ -6,34 +6,36 @@ use crate::shell::Word;
 /// A command in the terms of the table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Known {
-    /// The command only reads: it needs no permission if its files need none.
+    /// Whether the command only reads: it needs no permission if its files need none.
     pub reads_only: bool,
     /// The words that a rule must name.
     pub unnamed: Vec<String>,
-    /// A word can be an option, or the script is not understood: no rule with `*` covers the command.
+    /// Whether a word can be an option, or the script is not understood: no rule with `*` covers
+    /// the command.
     pub is_open: bool,
-    /// The files of which it shows the contents.
+    /// The files whose contents the command shows.
     pub shown: Vec<Word>,
-    /// The command shows all files below these folders.
+    /// The folders in which the command shows all files.
     pub searched: Vec<Word>,
     /// The names that a search is limited to.
     pub included: Vec<String>,
-    /// A search skips hidden files.
+    /// Whether a search skips hidden files.
     pub skips_hidden: bool,
-    /// The paths that it writes.
+    /// The paths that the command writes.
     pub written: Vec<Word>,
-    /// The directory in which it works.
+    /// The directory in which the command works.
     pub folder: Option<Word>,
-    /// The command is git.
+    /// Whether the command is git.
     pub is_git: bool,
-    /// Other files of the project select the program that runs.
+    /// Whether files of the project can select another version of the program.
     pub is_pinned: bool,
-    /// The command shows addresses of the configuration of git, which can contain passwords.
+    /// Whether the command shows addresses of the configuration of git, which can contain
+    /// passwords.
     pub shows_addresses: bool,
-    /// The programs that it runs besides the first one.
+    /// The programs that the command runs besides its first word.
     pub programs: Vec<String>,
-    /// The names of its options.
+    /// The names of the command's options.
     pub(super) options: Vec<String>,
-    /// The source of its listed words.
+    /// The source of the command's listed words.
     pub listing: Option<Listing>,
 }

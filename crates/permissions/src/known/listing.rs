@@ -1,9 +1,10 @@
-//! Commands that print names of files below known folders, and what reads these names: `xargs`, and `find -exec`.
+//! Commands that print names of files below known folders, and commands that read these names:
+//! `xargs`, and `find -exec`.
 
 use crate::shell::{GLOB, Word};
 
-/// A program that lists files, the options of which one must be given, the options that change no name, and those that end names
-/// with a zero byte.
+/// A program that lists files: its name, the options of which one is required, the options that do
+/// not change names, and the options that end names with a zero byte.
 type Lister = (&'static str, &'static str, &'static str, &'static str);
 
 const LISTERS: &[Lister] = &[
@@ -38,7 +39,8 @@ const LISTERS: &[Lister] = &[
     ),
 ];
 
-/// Programs that print some lines of their input, and the options with which they change none.
+/// Programs that print some lines of their input, and the options with which they do not change
+/// lines.
 const FILTERS: &[(&str, &str)] = &[
     ("grep|egrep|fgrep", "-v -i -E -F -P -w -x -e"),
     ("head|tail", "-n --lines"),
@@ -48,9 +50,9 @@ const FILTERS: &[(&str, &str)] = &[
 
 /// The facts about a command that only reads.
 pub(super) struct Facts {
-    /// The names of its options.
+    /// The names of the command's options.
     pub options: Vec<String>,
-    /// It shows no files.
+    /// Whether the command reads only its input, and shows no files.
     pub reads_input: bool,
     pub is_git: bool,
 }
@@ -60,13 +62,13 @@ pub(super) struct Facts {
 pub(crate) struct Listing {
     /// The folders that contain the files.
     pub roots: Vec<Word>,
-    /// Patterns of their names; all files if there are none.
+    /// Patterns of the names of the files; empty for all files.
     pub included: Vec<String>,
-    /// A zero byte ends each name.
+    /// Whether a zero byte ends each name.
     ends_with_zero: bool,
-    /// A name could begin with a hyphen, or become several words.
+    /// Whether a name could begin with a hyphen, or become several words.
     pub splits: bool,
-    /// The names are those of the index of git.
+    /// Whether the names are those of the index of git.
     pub is_index: bool,
 }
 
@@ -106,7 +108,7 @@ impl Listing {
             && !(is_index && words.iter().any(|word| word.text.starts_with(':')))
             && (!is_index || words.get(1).is_some_and(|word| word.text == "ls-files"));
         is_list.then_some(())?;
-        // More folders than there are only make it stricter.
+        // Additional folders only make the judgement stricter.
         let mut roots = vec![Word::literal(".")];
         for word in &words[1..] {
             word.is_fixed().then_some(())?;
@@ -148,13 +150,14 @@ impl Listing {
         })
     }
 
-    /// The word that `xargs` adds, if it ends names as the listing does.
+    /// The word that `xargs` adds, if both separate names in the same way.
     pub(super) fn word(&self, ends_with_zero: bool) -> Option<Word> {
         (self.ends_with_zero == ends_with_zero).then(|| Word::listed(true))
     }
 }
 
-/// The patterns of which all files that reach the first of `actions` of `find` have one.
+/// The name patterns of `find` before the first of `actions`: every file that reaches the action
+/// matches one of them.
 fn included(words: &[Word], actions: &[&str]) -> Vec<String> {
     let text = |place: usize| words.get(place).map_or("", |word| word.text.as_str());
     let is_name =
@@ -173,7 +176,7 @@ fn included(words: &[Word], actions: &[&str]) -> Vec<String> {
             "-o" if !(place > 2 && is_name(place - 2) && text(place + 1) == "-name") => {
                 return Vec::new();
             }
-            // A group that is denied.
+            // The group is negated.
             "(" if ["!", "-not"].contains(&text(place - 1)) => return Vec::new(),
             "-name" if is_name(place) => {
                 found.push(text(place + 1).replace('*', &GLOB.to_string()));
@@ -184,8 +187,8 @@ fn included(words: &[Word], actions: &[&str]) -> Vec<String> {
     found
 }
 
-/// `find -exec` without its commands, and these commands with a word for the files. `None` if there are none, or if the name of a
-/// file is a part of a word.
+/// Splits `find -exec` into `find` without its commands, and these commands with a word for the
+/// files. `None` if there are no commands, or if the name of a file is only a part of a word.
 pub(super) fn executed(words: &[Word]) -> Option<(Vec<Word>, Listing, Vec<Vec<Word>>)> {
     is_one(words, "find|gfind").then_some(())?;
     let (mut rest, mut commands) = (Vec::new(), Vec::new());

@@ -1,5 +1,6 @@
-//! Forms of programs that are known: what each option and operand does. The forms that only read need no permission; a
-//! rule with `*` covers the others, and no form that the table does not contain.
+//! Known forms of programs: the effect of each option and operand. Forms that only read need no
+//! permission. A rule with `*` covers the other known forms, and no form that the table does not
+//! contain.
 
 #[cfg(test)]
 mod differential_tests;
@@ -31,14 +32,15 @@ const SYSTEM: [&str; 4] = [
     "/usr/local/bin/",
     "/opt/homebrew/bin/",
 ];
-/// Words of a command that are compared with the table; no rule with `*` covers a longer one.
+/// Maximum number of words of a command that are compared with the table; no rule with `*` covers a
+/// longer command.
 const MOST_WORDS: usize = 500;
-/// Programs that run a program, within one another.
+/// Maximum depth of programs that run a program.
 const MOST_WRAPPERS: usize = 4;
-/// Builtins of which `time` changes nothing, and that a wrapper would not find.
+/// Builtins that `time` does not affect, but that a wrapper would not find.
 const BUILTINS: &str =
     "cd set read exit return break continue shift umask ulimit wait command type dirs jobs times";
-/// Whether the table has rows of the program.
+/// Whether the table has rows for the program.
 pub(crate) fn has_rows(program: &str) -> bool {
     rows(program).is_some()
 }
@@ -90,7 +92,7 @@ pub(crate) fn find_after(words: &[Word], listing: Listing) -> Option<Known> {
     found.listing.is_some().then_some(found)
 }
 
-/// `find` whose commands only read.
+/// The facts about `find -exec` whose commands only read.
 fn executing(words: &[Word], depth: usize) -> Option<Known> {
     let (rest, listing, commands) = listing::executed(words)?;
     let mut found = find_within(&rest, depth).filter(|found| found.reads_only)?;
@@ -153,7 +155,8 @@ fn find_within(words: &[Word], depth: usize) -> Option<Known> {
     (!rows.is_part || found.reads_only).then_some(found)
 }
 
-/// The facts about the command in the arguments of a program such as `timeout`, if it only reads. `listing` is what it reads.
+/// The facts about the command in the arguments of a program such as `timeout`, if it only reads.
+/// `listing` has the names that it reads.
 fn wrapped(
     name: &str,
     arguments: &[Word],

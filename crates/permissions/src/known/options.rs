@@ -15,7 +15,7 @@ pub(super) enum Value {
     Folder,
     /// A path to write.
     Written,
-    /// Columns of a list, none of which shows arguments of a program.
+    /// Columns of a list; none may show the arguments of a program.
     Columns,
 }
 
@@ -25,14 +25,14 @@ pub(super) enum Found<'w> {
     Unknown,
     /// Flags, or an option with a value in the same word.
     Complete(Option<(Value, &'w str)>),
-    /// The next words are its values; the last one has the meaning.
+    /// The next words are values of the option; the last one has the meaning.
     Next(Value, usize),
 }
 
 /// The options of a row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options {
-    /// The row's own text.
+    /// The text of the row.
     pub text: &'static str,
     list: &'static List,
 }
@@ -82,7 +82,7 @@ impl Entry {
             && !self.name.starts_with("--")
     }
 
-    fn takes(&self) -> Found<'static> {
+    fn found(&self) -> Found<'static> {
         if self.values == 0 {
             Found::Complete(None)
         } else {
@@ -111,7 +111,7 @@ pub(super) fn words(list: &'static str) -> Box<dyn Iterator<Item = &'static str>
 }
 
 impl Options {
-    /// The options of a text, which is read once.
+    /// The options of a text, which is parsed only once.
     pub(super) fn of(text: &'static str) -> Self {
         type Lists = RwLock<HashMap<(usize, usize), &'static List>>;
         static READ: LazyLock<Lists> = LazyLock::new(RwLock::default);
@@ -157,7 +157,7 @@ impl Options {
                 || (entry.is_optional && entry.name.len() == 2 && word.starts_with(entry.name))
         });
         match found {
-            Some(entry) if !entry.is_named => entry.takes(),
+            Some(entry) if !entry.is_named => entry.found(),
             Some(_) => Found::Unknown,
             None => self.find_long(word).unwrap_or(Found::Unknown),
         }
@@ -186,7 +186,8 @@ impl Options {
         Some(if is_attached { 0 } else { entry.values })
     }
 
-    /// Finds the option `word`, with the names of the options in it. `bare`: a group of flags without a hyphen.
+    /// Finds the option `word`, with the names of the options in it. `bare` says that a group of
+    /// flags needs no hyphen.
     pub(super) fn find(self, word: &str, bare: bool) -> (Found<'_>, Vec<String>) {
         let mut seen = Vec::new();
         if !bare && let Some(long) = word.strip_prefix("--") {
@@ -202,7 +203,7 @@ impl Options {
                 (Some(entry), Some(value)) if entry.values == 1 || entry.is_optional => {
                     Found::Complete(Some((entry.value, value)))
                 }
-                (Some(entry), None) => entry.takes(),
+                (Some(entry), None) => entry.found(),
                 _ => Found::Unknown,
             };
             return (found, seen);
@@ -212,7 +213,7 @@ impl Options {
         let is_word =
             |entry: &&Entry| entry.values > 0 && entry.name.len() > 2 && entry.name == word;
         if let Some(entry) = entries.find(is_word) {
-            return (entry.takes(), seen);
+            return (entry.found(), seen);
         }
         let group = if bare {
             word

@@ -18,7 +18,7 @@ pub(super) struct Reader<'w> {
     found: Known,
     seen: Vec<String>,
     operands: Vec<&'w Word>,
-    /// An option before the subcommand does more than read.
+    /// Whether an option before the subcommand does more than read.
     needs_rule: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'w> Reader<'w> {
         }
         let candidates = start.candidates(rows);
         let Some((length, forms)) = candidates else {
-            // Another program, or one that is not known.
+            // The arguments name another program, or an unknown one.
             let unknown = start.arguments.get(start.at);
             start.found.is_open |= unknown.is_none_or(|word| !word.is_fixed());
             let named = unknown.map(|word| word.text.clone());
@@ -89,7 +89,7 @@ impl<'w> Reader<'w> {
                 self.found.is_open = true;
                 break;
             }
-            // An option that is no option before a subcommand, such as `--version`.
+            // The option needs no subcommand, such as `--version`.
             let (found, _) = options.find(text, false);
             if found == Found::Unknown {
                 let named = options.named(text);
@@ -104,7 +104,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// The rows that fit the subcommand at this place, and the number of its words.
+    /// The rows for the subcommand at this position, and the number of its words.
     fn candidates(&self, rows: &Rows) -> Option<(usize, Vec<&'static Form>)> {
         let rest = &self.arguments[self.at.min(self.arguments.len())..];
         let by_words: &HashMap<(&str, &str), Vec<&'static Form>> = &rows.by_words;
@@ -260,7 +260,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Notes the value of an option, and skips it.
+    /// Records the value of an option, and skips it.
     fn option(&mut self, found: Found<'_>) {
         self.at += 1;
         match found {
@@ -303,7 +303,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Notes the names that a search is limited to.
+    /// Records the names to which a search is limited.
     fn included(&mut self, text: &str) {
         let next = self.arguments.get(self.at + 1);
         let value = match text.split_once('=') {
@@ -406,19 +406,19 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// The name of a setting of git.
+    /// Records the name of a setting of git.
     fn setting(&mut self, operands: &[&'w Word]) {
         let is_shown =
             |word: &&Word| word.is_fixed() && !is_key(&word.text) && is_shown_setting(&word.text);
         self.found.reads_only &= operands.len() == 1 && operands.iter().all(is_shown);
-        // A second word is a new value, and a first one without a dot an action.
+        // A second word is a new value, and a first word without a dot is an action.
         let is_action = |word: &&&Word| !word.text.contains('.');
         let first = operands.iter().take(1).filter(is_action);
         let named = first.chain(operands.iter().skip(1));
         named.for_each(|word| self.name(word));
     }
 
-    /// A program in an argument, and the files that it reads.
+    /// Records a script in an argument, and the files that it reads.
     fn script(&mut self, kind: Operands, operands: Vec<&'w Word>) {
         let skipped = match kind {
             Operands::Sed => {
@@ -469,7 +469,7 @@ impl<'w> Reader<'w> {
         files.map(|word| (*word).clone()).collect()
     }
 
-    /// Without files, a search reads its input or the working directory.
+    /// Records a search, which without files reads its input or the working directory.
     fn search_below(&mut self, files: Vec<Word>) {
         self.found.searched = if files.is_empty() {
             vec![Word::literal(".")]
@@ -489,7 +489,7 @@ impl<'w> Reader<'w> {
     }
 
     fn search_tree(&mut self, operands: &[&'w Word]) {
-        // These print names.
+        // These options print only names.
         if self.has_seen("--files --type-list --pcre2-version") {
             return;
         }

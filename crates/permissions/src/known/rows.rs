@@ -13,7 +13,7 @@ pub(super) struct Rows {
     pub before: Option<&'static Form>,
     /// The rows of each subcommand, which has up to two words.
     pub by_words: HashMap<(&'static str, &'static str), Vec<&'static Form>>,
-    /// The rows are some of the forms of the program.
+    /// Whether the rows contain only some of the forms of the program.
     pub is_part: bool,
 }
 

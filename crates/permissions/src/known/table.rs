@@ -1,4 +1,4 @@
-//! The table of known forms: programs with the options and operands of which osier knows what they do.
+//! The table of known forms: programs with options and operands whose effects are known.
 //!
 //! A row is a program with its subcommand; `|` separates names. Options are words that blanks separate:
 //!
@@ -37,29 +37,29 @@ use Effect::{Before, Reads, Rule};
 /// The meaning of the words that are no options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operands {
-    /// There must be none.
+    /// No operands are allowed.
     No,
-    /// There must be none, but an option.
+    /// No operands are allowed, but an option is required.
     Flags,
-    /// Text, or names of which nothing is opened.
+    /// Text, or names that are not opened.
     Text,
     /// Files whose contents are shown.
     Files,
-    /// Files, or folders of which all files are shown.
+    /// Files, or folders whose files are all shown.
     Trees,
     /// Commits and files of a repository.
     Revisions,
     /// A pattern, then files or, with an option, all files below.
     Search,
-    /// A pattern, then folders of which all files are read.
+    /// A pattern, then folders whose files are all read.
     Tree,
     /// One file; a second one would be written.
     OneFile,
     /// At most one word.
     One,
-    /// There must be one of these options, and then words are text.
+    /// One of these options is required, and then operands are text.
     With(&'static str),
-    /// One of these options must be there.
+    /// One of these options is required.
     Needs(&'static str),
     /// A script of sed, awk, jq or yq, then files.
     Sed,
@@ -70,17 +70,17 @@ pub(super) enum Operands {
     Written,
     /// Paths to read, and the last one to write.
     Copied,
-    /// Any number of words that name no file to write, or that a rule must allow anyway.
+    /// Any number of words. They name no file to write, or a rule must allow the form in any case.
     Any,
     /// A directory.
     Directory,
-    /// Nothing but one of these words.
+    /// Exactly one of these words.
     Alone(&'static str),
-    /// A repository, and no directory for its copy, unless a rule names it.
+    /// A repository. A rule must name the directory for its copy, if there is one.
     Derived,
     /// The name of a setting of git.
     Setting,
-    /// The current directory, unless a rule names another one.
+    /// The current directory. A rule must name any other one.
     Here,
     /// The tests of `[ … ]`.
     Test,
@@ -176,7 +176,8 @@ pub(super) const SETS: &[(&str, &str)] = &[
     ),
 ];
 
-/// A program that runs a program: its options, its own operands, and whether it adds words of its input.
+/// A program that runs a program: its names, its options, the number of its own operands, and
+/// whether it adds words of its input.
 pub(super) type Wrapper = (&'static str, &'static str, usize, bool);
 
 /// Programs that run the program in their arguments, and do nothing else.
@@ -201,7 +202,8 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         0,
         false,
     ),
-    // Variables are judged for themselves. `-i` would remove those that osier sets for git.
+    // Assignments of variables are judged separately. `-i` would remove those that osier sets for
+    // git.
     ("env|genv", "", 0, false),
     (
         "xargs|gxargs",
@@ -307,16 +309,16 @@ pub(super) const FORMS: &[Form] = &[
     ("rustc", Reads, "@part @pinned -vV --version --verbose", No),
     ("rustc --print sysroot|rustc --print cfg|rustc --print target-list|rustc --print host-tuple|rustc --print target-cpus", Reads, "@part @pinned", No),
     ("go|openssl|zig", Reads, "@pinned", Alone("version")),
-    // For other names it runs a compiler, or shows addresses that can contain passwords.
+    // For other names, `go env` runs a compiler, or shows addresses that can contain passwords.
     ("go env GOPATH|go env GOROOT|go env GOOS|go env GOARCH|go env GOMOD|go env GOVERSION|go env GOBIN|go env GOCACHE|go env GOMODCACHE|go env GOWORK", Reads, "@part @pinned", No),
     ("rustup toolchain list|rustup target list|rustup component list", Reads, "@part @pinned --installed -v --verbose", Text),
     ("dpkg", Reads, "@part -lLsSp --list --listfiles --status --search --print-avail", Text),
-    // A row for each: `--local` of another one abbreviates `--local-log`.
+    // Each subcommand has its own row: `--local` of another one abbreviates `--local-log`.
     ("pip list|pip3 list", Reads, "@part @pinned -lvq --format: --local --user --not-required --verbose --disable-pip-version-check", Text),
     ("pip freeze|pip3 freeze", Reads, "@part @pinned -lvq --local --user --verbose --disable-pip-version-check", Text),
     ("pip show|pip3 show", Reads, "@part @pinned -fvq --files --verbose --disable-pip-version-check", Text),
     ("pip check|pip3 check", Reads, "@part @pinned -vq --verbose --disable-pip-version-check", Text),
-    // Cargo: what builds runs build scripts and macros of the project.
+    // Cargo: a build runs build scripts and macros of the project.
     ("cargo", Before, "@cargo -Z:! -C:! --config:!", No),
     // Without dependencies nothing is resolved, and no compiler runs.
     ("cargo metadata", Reads, "@pinned -q --quiet --no-deps --format-version: --color: --manifest-path:d", Needs("--no-deps")),

@@ -76,7 +76,7 @@ fn every_part_of_a_command_must_be_allowed() {
     }
 }
 
-/// A rule about notebooks is about every way to change one, and about nothing else.
+/// A rule about notebooks applies to every way to change a notebook, and to nothing else.
 #[test]
 fn a_rule_about_notebooks_holds_for_every_tool() {
     let place = place(&[], &[], &["NotebookEdit"]);
@@ -186,7 +186,7 @@ fn granted_edits_are_all_changes_of_files_in_the_working_directory() {
         assert_eq!(decide(tool, "/etc/hosts"), "ask", "{tool}");
     }
     assert_eq!(bash(&permissions, "touch a"), "ask");
-    // Every tool that changes a file by its rules is one of them.
+    // The list contains every tool that changes a file.
     let changing = osier_tools::all()
         .filter(|tool| tool.effect == osier_tools::ToolEffect::Changes && tool.file.is_some());
     for tool in changing {
@@ -228,7 +228,7 @@ fn ask_mode_asks_about_changes_and_network() {
     assert_eq!(decide("edit", "src/a.rs"), "allow");
     assert_eq!(decide("edit", "src/../other.rs"), "ask");
     assert_eq!(decide("mcp__x__y", "x"), "ask");
-    // The target of the link counts.
+    // Rules apply to the target of the link.
     let root = place.folder.path();
     std::fs::create_dir_all(root.join("src")).unwrap();
     std::fs::create_dir_all(root.join("out")).unwrap();

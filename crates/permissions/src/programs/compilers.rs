@@ -2,7 +2,7 @@
 
 use crate::shell::Word;
 
-/// The start of such an option, without its hyphens.
+/// The starts of such options, without their hyphens.
 const STARTS: &[&str] = &[
     "B",
     "ccc-",
@@ -57,7 +57,7 @@ pub(super) fn is_dangerous(text: &str, _: Option<&Word>) -> bool {
     let is_long = LONG.iter().any(|wanted| {
         option.starts_with(wanted) || (long.is_some() && name.len() > 2 && wanted.starts_with(name))
     });
-    // clang also takes the path of a linker.
+    // clang also accepts the path of a linker.
     let is_linker = option.starts_with("fuse-ld=") && option.contains('/');
     is_long || is_linker || STARTS.iter().any(|start| option.starts_with(start))
 }

@@ -57,7 +57,7 @@ fn has_dangers(program: &Program) -> bool {
 }
 
 impl Program {
-    /// Whether the subcommand `text` runs another program, or is one.
+    /// Whether the subcommand `text` runs another program, or is itself another program.
     fn is_dangerous_subcommand(&self, text: &str) -> bool {
         has(self.subcommands, text) || (self.runs_paths && text.contains('/'))
     }
@@ -89,7 +89,7 @@ struct Subcommands {
 }
 
 impl Subcommands {
-    /// Adds a word; whether it can be the subcommand.
+    /// Adds a word. Returns whether it can be the subcommand.
     fn add(&mut self, text: &str) -> bool {
         if text.starts_with('-') {
             self.after_option =
@@ -104,7 +104,7 @@ impl Subcommands {
     }
 }
 
-/// Whether the input of a program that completes a command can be an option of one with dangerous ones.
+/// Whether a program completes a command with input that can be a dangerous option.
 fn can_add_options(arguments: &[Word], has_forms: fn(&str) -> bool) -> bool {
     let has_end = arguments.iter().any(|word| word.text == "--");
     let is_known = |word: &Word| {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::table::{LOADERS, NONE, PROGRAMS, Program, Shell};
 
-/// The row of the program `name`; of an unknown program, a row without facts.
+/// The row of the program `name`; for an unknown program, a row without facts.
 pub(crate) fn find(name: &str) -> &'static Program {
     static UNKNOWN: Program = NONE;
     static BY_NAME: LazyLock<HashMap<&str, &Program>> = LazyLock::new(|| {

@@ -1,5 +1,5 @@
-//! Facts about programs: which run other commands, and which of their arguments do more than the name of the program
-//! says. All facts are in the rows of `table`; no other code names a program.
+//! Facts about programs: which of them run other commands, and which arguments do more than the
+//! name of the program says. All facts are in the rows of `table`; no other code names a program.
 
 mod compilers;
 mod dangerous;

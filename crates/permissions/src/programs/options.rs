@@ -5,10 +5,11 @@ pub(super) fn has(list: &str, word: &str) -> bool {
     !word.is_empty() && list.split(' ').any(|known| known == word)
 }
 
-/// Whether the argument `given` is, contains or abbreviates `option`. `letters`: a group needs no hyphen.
+/// Whether the argument `given` is, contains or abbreviates `option`. `letters` says that a group
+/// of letters needs no hyphen.
 pub(super) fn is_given(option: &str, given: &str, letters: bool) -> bool {
     let name = given.split('=').next().unwrap_or_default();
-    // Names of other options.
+    // These names are options of their own, and not abbreviations.
     if matches!(name, "--global" | "--target") {
         return false;
     }

@@ -3,14 +3,14 @@
 use super::options::is_given;
 use crate::shell::{Word, is_assignment};
 
-/// Whether the arguments of awk are a program that can only read its input and print, and operands.
+/// Whether the arguments of awk are operands and a program that can only read its input and print.
 pub(crate) fn awk_is_plain(arguments: &[Word]) -> bool {
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         let text = word.text.as_str();
         let is_assigned = |word: &Word| word.is_fixed() && is_assignment(&word.text);
         if text == "-v" {
-            // A variable, which a plain program can only print and compare.
+            // `-v` sets a variable, which a plain program can only print and compare.
             if !rest.next().is_some_and(is_assigned) {
                 return false;
             }
@@ -26,7 +26,8 @@ pub(crate) fn awk_is_plain(arguments: &[Word]) -> bool {
     true
 }
 
-/// Only the field separator is an option that runs and writes nothing.
+/// Whether an argument of awk is an operand, a program that runs and writes nothing, or the field
+/// separator, which is the only harmless option.
 fn is_plain_awk(text: &str) -> bool {
     let is_option = text.starts_with('-') && text != "-" && !text.starts_with("-F");
     // A comparison and a logical operator, never a file or a command.
@@ -40,8 +41,8 @@ fn is_plain_awk(text: &str) -> bool {
             .any(|word| text.contains(word))
 }
 
-/// Whether each `>` of an awk program compares: in a pattern or in parentheses. Only of programs without regular expressions,
-/// comments and continued lines is this known.
+/// Whether each `>` of an awk program compares: in a pattern or in parentheses. This can only be
+/// decided for programs without regular expressions, comments and continued lines.
 fn compares_only(text: &str) -> bool {
     let (mut braces, mut parentheses, mut is_text) = (0_usize, 0_usize, false);
     let mut chars = text.chars();
@@ -73,7 +74,7 @@ pub(crate) fn sed_scripts_are_plain(arguments: &[Word]) -> bool {
     while let Some(word) = rest.next() {
         match word.text.as_str() {
             "-e" | "--expression" => scripts.extend(rest.next()),
-            // Options end here: the next word can be the script, and what follows are files.
+            // Options end here: the next word can be the script, and all later words are files.
             "--" => {
                 first = first.or(rest.next());
                 break;
@@ -97,7 +98,8 @@ pub(crate) fn sed_scripts_are_plain(arguments: &[Word]) -> bool {
         .all(|word| word.is_fixed() && is_plain_sed(&word.text))
 }
 
-/// Whether a sed script is lines such as `1,20p`, `/x/d`, `$!d`, `/a/,/b/{s/a/b/g;p}` and `1!G;h`.
+/// Whether a sed script consists of lines such as `1,20p`, `/x/d`, `$!d`, `/a/,/b/{s/a/b/g;p}` and
+/// `1!G;h`.
 fn is_plain_sed(script: &str) -> bool {
     script.split([';', '\n']).all(|command| {
         let command = command.trim();

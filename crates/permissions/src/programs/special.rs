@@ -1,4 +1,4 @@
-//! Dangerous arguments that no name of an option describes.
+//! Dangerous arguments that cannot be described by the name of an option.
 
 use super::options::is_given;
 use crate::shell::Word;
@@ -41,7 +41,8 @@ fn value(text: &str) -> Option<&str> {
     group.get(option + 1..)
 }
 
-/// An archive on another computer, or a path outside of the working directory, which could be written.
+/// Whether an argument of tar is an archive on another computer, or a path outside of the working
+/// directory, which could be written.
 pub(super) fn of_tar(text: &str, before: Option<&Word>) -> bool {
     let long = text.strip_prefix("--");
     let value = long.and_then(|long| long.split_once('='));
@@ -50,7 +51,7 @@ pub(super) fn of_tar(text: &str, before: Option<&Word>) -> bool {
     host.is_some_and(|host| host.contains(':')) || leaves(text, before)
 }
 
-/// A path outside of the working directory, which could be written.
+/// Whether an argument is a path outside of the working directory, which could be written.
 pub(super) fn leaves(text: &str, _: Option<&Word>) -> bool {
     let value = match text.split_once('=') {
         Some((_, value)) => value,
@@ -64,12 +65,12 @@ pub(super) fn leaves(text: &str, _: Option<&Word>) -> bool {
     value.starts_with(['/', '~']) || value.split('/').any(|part| part == "..")
 }
 
-/// The file that `dd` writes.
+/// Whether an argument of `dd` is the file that it writes.
 pub(super) fn of_dd(text: &str, _: Option<&Word>) -> bool {
     text.starts_with("of=")
 }
 
-/// A variable that is a program, or options.
+/// Whether an argument of make sets a variable that is a program, or options.
 pub(super) fn of_make(text: &str, _: Option<&Word>) -> bool {
     let name = text.split('=').next().unwrap_or_default();
     let name = name.trim_end_matches([':', '+', '?', '!', ' ']);
@@ -84,17 +85,17 @@ pub(super) fn of_make(text: &str, _: Option<&Word>) -> bool {
         .contains(&name)
 }
 
-/// Options of one letter that are in no group.
+/// Whether an argument of go is a dangerous option of one letter, which go does not group.
 pub(super) fn of_go(text: &str, _: Option<&Word>) -> bool {
     matches!(text.split('=').next(), Some("-o" | "--o" | "-C" | "--C"))
 }
 
-/// Two letters that are one option, also in a group.
+/// Whether an argument of zip has a dangerous option of two letters, also in a group.
 pub(super) fn of_zip(text: &str, before: Option<&Word>) -> bool {
     (text.starts_with('-') && (text.contains("TT") || text.contains("lf"))) || leaves(text, before)
 }
 
-/// A command to run at the start.
+/// Whether an argument is a command to run at the start.
 pub(super) fn starts_command(text: &str, _: Option<&Word>) -> bool {
     text.starts_with('+')
 }

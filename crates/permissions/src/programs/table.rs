@@ -6,52 +6,53 @@ use crate::shell::Word;
 /// The facts about a program. Lists are words that blanks separate.
 pub(crate) struct Program {
     pub names: &'static str,
-    /// The names can end with a version.
+    /// Whether the names can end with a version.
     pub has_versions: bool,
-    /// The name can begin with a target, as in `x86_64-linux-gnu-gcc-14`.
+    /// Whether the name can begin with a target, as in `x86_64-linux-gnu-gcc-14`.
     pub has_target: bool,
 
-    /// An argument, with the arguments after it, can be a command.
+    /// Whether an argument, with the arguments after it, can be a command.
     pub wraps: bool,
-    /// Arguments of its own before that command, at most.
+    /// Maximum number of the program's own arguments before that command.
     pub operands: usize,
-    /// Subcommands or options of the program can run a command.
+    /// Whether subcommands or options of the program can run a command.
     pub runs_options: bool,
-    /// The program runs whatever its arguments say: no rule with a wildcard is offered.
+    /// Whether the program can run anything that its arguments name: no rule with a wildcard is
+    /// offered.
     pub runs_anything: bool,
-    /// The first argument is a subcommand: a rule for all subcommands would allow too much.
+    /// Whether the first argument is a subcommand: a rule for all subcommands would allow too much.
     pub has_subcommands: bool,
     pub shell: Shell,
-    /// The program runs all its arguments as one text.
+    /// Whether the program runs all its arguments as one text.
     pub joins: bool,
-    /// Any of its arguments can be a text that it runs.
+    /// Whether any argument can be a text that the program runs.
     pub texts_run: bool,
     pub container: Container,
-    /// A setting in its arguments can make another subcommand of any word.
+    /// Whether a setting in the arguments can define an alias for another subcommand.
     pub aliases: bool,
 
-    /// How it completes a command with its input.
+    /// How the program completes a command with its input.
     pub adds: Adds,
     /// The input that decides which commands the program runs.
     pub input: Input,
-    /// The input can be commands of the program's own language, one of which runs another program.
+    /// Whether the input can be commands of the program's own language that run another program.
     pub reads_commands: bool,
     /// The program reads commands with this option.
     pub reads_with: Option<char>,
     /// The program starts a shell if no command is given: the word that must be there, and the operands before the
     /// command.
     pub starts_shell: &'static [(&'static str, usize)],
-    /// The input can be a script. The value has the options that name the script: a short one and long ones. With a
-    /// blank, any argument can.
+    /// The input can be a script. The value contains the options that name the script: a short one
+    /// and long ones. A blank means that any argument can name it.
     pub script_option: Option<(char, &'static str)>,
 
     /// Subcommands that run other programs, or change what later commands run.
     pub subcommands: &'static str,
-    /// A subcommand with a slash is a program of the working directory.
+    /// Whether a subcommand with a slash is a program of the working directory.
     pub runs_paths: bool,
     /// Dangerous options, which can be abbreviated and have a value after `=`; one letter also matches in a group.
     pub options: &'static str,
-    /// The first argument is a group of options, also without a hyphen.
+    /// Whether the first argument is a group of options, also without a hyphen.
     pub letters: bool,
     /// Whether an argument is dangerous although no option name describes it. The second parameter is the argument
     /// before it.
@@ -71,7 +72,7 @@ pub(crate) enum Shell {
     Other,
 }
 
-/// Where the command of a container begins.
+/// The position at which the command of a container begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Container {
     No,
@@ -131,7 +132,7 @@ pub(crate) enum End {
     Named,
 }
 
-/// A program of which nothing is known.
+/// A program without known facts.
 pub(super) const NONE: Program = Program {
     names: "",
     has_versions: false,
@@ -275,7 +276,7 @@ programs! {
     "scriptlive": starts_shell: &[("", ANY)];
     "sftp": options: "-D -F -S -b -o", reads_commands;
     "tmux": runs_options, runs_anything, script_option: Some((' ', "")), reads_with: Some('C');
-    // Programs that run whatever their arguments say.
+    // Programs that can run anything that their arguments name.
     "ansible cmake deno emacs expect gradle gradlew java jshell julia lua luajit mvn nano node nodejs osascript \
      perl php pipx pnpx pypy python rake rm ruby tclsh ts-node tsx xdg-open":
         runs_anything;
@@ -319,7 +320,7 @@ programs! {
     "scp": runs_anything, options: "-D -F -S -b -o";
     "split": options: "--filter";
     "ss": options: "-D --diag";
-    // Both load a library.
+    // Both options load a library.
     "ssh-keygen": options: "-D -w";
     "yq": options: "-i --inplace -o -s --split-exp";
     "wget":

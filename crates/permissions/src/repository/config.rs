@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use crate::known::verifies;
 
-/// Sections of the configuration in which no setting names a program, and settings of other sections that name none.
+/// Sections in which no setting names a program, and settings of other sections that do not name a
+/// program.
 const PLAIN_SECTIONS: &str = "advice branch color column commit fetch format gc gitreview index init log maintenance pack \
     pull push rebase receive rerere status tag transfer user worktree blame versionsort feature stash grep";
 const PLAIN: &str = "core.abbrev core.autocrlf core.bare core.bigfilethreshold core.checkstat core.commentchar \
@@ -21,7 +22,7 @@ const PLAIN: &str = "core.abbrev core.autocrlf core.bare core.bigfilethreshold c
     merge.renamelimit merge.directoryrenames submodule.recurse submodule.active submodule.fetchjobs \
     submodule.propagatebranches lfs.repositoryformatversion lfs.url lfs.pushurl lfs.batch lfs.concurrenttransfers \
     lfs.fetchinclude lfs.fetchexclude lfs.fetchrecentalways lfs.locksverify lfs.allowincompletepush http.postbuffer http.version clone.defaultremotename gui.wmstate gui.geometry";
-/// Sections with a name in which these settings name no program.
+/// Sections with a name (subsection), and their settings that do not name a program.
 const NAMED: [(&str, &str); 4] = [
     ("branch", "*"),
     (
@@ -33,10 +34,11 @@ const NAMED: [(&str, &str); 4] = [
         "submodule",
         "url active branch fetchrecursesubmodules ignore shallow",
     ),
-    // Not `lfs.extension.NAME.clean`.
+    // `lfs.extension.NAME.clean` names a program.
     ("lfs", "access locksverify contenttype"),
 ];
-/// Settings that name a program, with the values that every installation of Git LFS writes, and of the built-in monitor.
+/// Settings that name a program, with the values that every installation of Git LFS writes, and the
+/// values for the built-in monitor.
 const VALUES: [(&str, &str); 10] = [
     ("filter.lfs.clean", "git-lfs clean -- %f"),
     ("filter.lfs.smudge", "git-lfs smudge -- %f"),
@@ -62,11 +64,12 @@ pub(crate) fn is_plain(name: &str, value: &str) -> bool {
         Some((middle, last)) => (Some(middle), last),
         None => (None, rest),
     };
-    // An alias is no form that is known.
+    // An alias is not a known form of git.
     if section == "alias" {
         return true;
     }
-    // `!` begins a command, and `ext::` an address that is one. A format can have signatures verified.
+    // `!` begins a command, and `ext::` an address that is a command. A format can have signatures
+    // verified.
     if value.starts_with('!') || value.contains("ext::") || verifies(value) {
         return false;
     }
@@ -113,7 +116,7 @@ pub(crate) fn settings(text: &str) -> Option<Vec<(String, String)>> {
 /// Blanks of git.
 const BLANKS: [char; 3] = [' ', '\t', '\r'];
 
-/// Whether nothing or a comment is left of a line.
+/// Whether the rest of a line is empty or a comment.
 fn is_empty(rest: &str) -> bool {
     let rest = rest.trim_start_matches(BLANKS);
     rest.is_empty() || rest.starts_with(['#', ';'])
@@ -135,7 +138,8 @@ fn read_header(header: &str) -> Option<String> {
     (is_plain && is_empty(rest)).then(|| format!("{name}.{subsection}"))
 }
 
-/// A value without quotes, escapes and the comment behind it. `None` if it continues on the next line.
+/// A value without quotes, escapes and the comment after it. `None` if it continues on the next
+/// line.
 fn read_value(text: &str) -> Option<String> {
     let (mut value, mut is_quoted) = (String::new(), false);
     let mut length = 0;

@@ -8,25 +8,25 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use crate::aspects::is_plain_name;
 use osier_base::regular_file;
 
-/// Bytes of an index.
+/// Maximum bytes of an index.
 const LIMIT: u64 = 32 * 1024 * 1024;
 
-/// Indexes whose facts are remembered.
+/// Maximum number of indexes whose facts are remembered.
 const MOST_KNOWN: usize = 64;
-/// Mode of an entry that is a repository of its own.
+/// Mode of an entry that is itself a repository.
 const LINK_MODE: u32 = 0o160_000;
 
 /// Facts about the entries of an index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Index {
-    /// The paths of those that are repositories.
+    /// The paths of entries that are repositories.
     pub links: Vec<String>,
     pub has_odd_names: bool,
 }
 
 /// The facts about the index at `path`, whose hashes have `hash` bytes. `None` if it cannot be read.
 pub(super) fn read(path: &Path, hash: usize) -> Option<Index> {
-    // No program can set the time of the last change of an inode, which a new file has as well.
+    // Programs cannot set the time of the last inode change, and a new file has a new one.
     type State = (u64, i64, i64, u64);
     type Seen = HashMap<PathBuf, (State, Option<Index>)>;
     static SEEN: LazyLock<Mutex<Seen>> = LazyLock::new(Mutex::default);
@@ -88,7 +88,7 @@ fn parse(index: &[u8], hash: usize) -> Option<Index> {
             at + (end - at + 8) / 8 * 8
         };
     }
-    // Another file has the other entries of a split index.
+    // A split index has its other entries in another file.
     while index.len().saturating_sub(at) > hash {
         let name = index.get(at..at + 4)?;
         (name != b"link").then_some(())?;

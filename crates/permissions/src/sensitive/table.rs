@@ -1,20 +1,22 @@
 //! Files that make other programs run code.
 
-/// Where the files of a row are.
+/// The place of the files of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Anywhere,
-    /// Anywhere, and asked for where the mode asks: in `yolo`, a command could write it as well.
+    /// Anywhere, for files that need permission only in the modes that ask: in `yolo`, a command
+    /// could also write them.
     Project,
     /// In a home directory.
     Home,
-    /// Absolute.
+    /// An absolute path.
     System,
 }
 pub(super) use Place::{Anywhere, Home, Project, System};
 
-/// Files that make other programs run code: the place, the path, and who runs it. A path also names everything below
-/// it; `*` in a name is any text. Names are compared without case, because some file systems do.
+/// Files that make other programs run code: the place, the path, and what runs the file. A path
+/// also names everything below it; `*` in a name is any text. Names are compared without case,
+/// because some file systems do.
 #[rustfmt::skip]
 pub(super) const CODE: &[(Place, &str, &str)] = &[
     (Anywhere, ".git", "git runs its hooks, filters and configured programs"),
@@ -58,10 +60,12 @@ pub(super) const CODE: &[(Place, &str, &str)] = &[
     (Anywhere, ".idea", "the editor runs its configured programs"),
     (Anywhere, ".husky", "git runs hooks"),
     (Anywhere, ".githooks", "git runs hooks"),
-    // Files of a project that osier, an editor, a shell or a tool runs or obeys without a command that names them. Not in
-    // the table: `Makefile`, `package.json`, `pyproject.toml`, `setup.py`, `Cargo.toml`, `tox.ini`, `noxfile.py`, `CMakePresets.json`,
-    // `Vagrantfile`, `build.gradle` and the like, which people change daily and which run only by a command that is asked for;
-    // `.editorconfig` and `rustfmt.toml`, which run nothing; shell start files that are not in a home directory.
+    // Files of a project that osier, an editor, a shell or a tool runs or obeys without a command
+    // that names them. Not in the table: `Makefile`, `package.json`, `pyproject.toml`, `setup.py`,
+    // `Cargo.toml`, `tox.ini`, `noxfile.py`, `CMakePresets.json`, `Vagrantfile`, `build.gradle` and
+    // the like, which people change daily and which run only by a command that needs permission;
+    // `.editorconfig` and `rustfmt.toml`, which run nothing; shell start files that are not in a
+    // home directory.
     (Project, "node_modules", "tools and osier's formatter run the packages in it"),
     (Project, ".venv", "tools and osier's language servers run the programs in it"),
     (Project, "venv/bin", "tools and osier's language servers run the programs in it"),

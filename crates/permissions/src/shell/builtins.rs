@@ -2,7 +2,7 @@
 
 use super::{Word, is_name};
 
-/// Tests of one operand that only look at it.
+/// Tests that only inspect their one operand.
 pub(super) const FILE_TESTS: &[&str] = &[
     "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-L", "-n", "-p", "-r", "-s", "-S", "-u", "-w",
     "-x", "-z",
@@ -41,22 +41,22 @@ pub(super) const EVALUATED: &[&str] = &[
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     None,
-    /// Later commands can run differently.
+    /// Changes how later commands run.
     ChangesShell,
-    /// Relative paths change their meaning.
+    /// Changes the meaning of relative paths.
     ChangesDirectory,
     /// Sets these variables.
     Sets(Vec<String>),
 }
 
-/// The effect of a simple command; `None` when it is unknown what it does.
+/// The effect of a simple command; `None` if it is unknown.
 pub(super) fn effect(words: &[Word]) -> Option<Effect> {
     let Some(start) = words.iter().position(|word| !word.assigns) else {
         return Some(Effect::None);
     };
     let mut words = &words[start..];
     let mut is_exec = false;
-    // These run the rest as a command.
+    // These builtins run the rest as a command.
     while matches!(words.first()?.text.as_str(), "command" | "builtin" | "exec") {
         is_exec |= words[0].text == "exec";
         let is_option = |word: &&Word| word.text.starts_with('-');
@@ -66,7 +66,7 @@ pub(super) fn effect(words: &[Word]) -> Option<Effect> {
             None if is_exec => return Some(Effect::ChangesShell),
             None => return Some(Effect::None),
             Some(word) if !word.is_fixed() => return None,
-            // Not the keyword, but a program.
+            // This is not the keyword, but the program.
             Some(word) if word.text == "time" => return Some(Effect::ChangesShell),
             Some(_) => {}
         }
@@ -106,7 +106,8 @@ fn effect_of(words: &[Word]) -> Option<Effect> {
     }
 }
 
-/// `-v` and the conversion `%n` assign to variables. An unknown first word could be `-v`.
+/// The effect of `printf`: `-v` and the conversion `%n` assign to variables. An unknown first word
+/// could be `-v`.
 fn printf(arguments: &[Word]) -> Option<Effect> {
     let mut names = Vec::new();
     let mut rest = arguments;
@@ -158,7 +159,7 @@ fn may_start_with_dash(word: &Word) -> bool {
     word.splits || word.text.starts_with([super::HOLE, super::GLOB, '-'])
 }
 
-/// After the keyword `time` another keyword can begin a construct that is not read.
+/// The effect of `time`: after it, another keyword can begin a construct that is not read.
 fn timed(arguments: &[Word]) -> Option<Effect> {
     let skipped = usize::from(arguments.first().is_some_and(|word| word.text == "-p"));
     let mut rest = arguments[skipped..].to_vec();
@@ -184,14 +185,14 @@ fn timed(arguments: &[Word]) -> Option<Effect> {
     effect(&rest)
 }
 
-/// `-v` evaluates a subscript, so every operator must be known.
+/// The effect of `test` and `[`: `-v` evaluates a subscript, so every operator must be known.
 fn test(name: &Word, arguments: &[Word]) -> Option<Effect> {
     let arguments = match (name.text.as_str(), arguments.split_last()) {
         ("[", Some((last, arguments))) if last.text == "]" => arguments,
         ("[", _) => return None,
         _ => arguments,
     };
-    // A word that splits can bring operators.
+    // A word that splits can become operators.
     if arguments.iter().any(|word| word.splits) {
         return None;
     }
@@ -228,7 +229,7 @@ fn read(arguments: &[Word]) -> Option<Effect> {
     Some(Effect::Sets(names))
 }
 
-/// `set -e` and the like change only when the line ends.
+/// The effect of `set`: `set -e` and similar options only change when the line ends.
 fn set(arguments: &[Word]) -> Effect {
     let is_strict = |word: &Word| {
         word.text == "pipefail"
@@ -244,7 +245,8 @@ fn set(arguments: &[Word]) -> Effect {
     }
 }
 
-/// A name must be known and have no subscript, and an attribute must not make values be evaluated.
+/// The effect of a declaration. Names must be known and have no subscript, and no attribute may
+/// cause values to be evaluated.
 fn declaration(arguments: &[Word]) -> Option<Effect> {
     for word in arguments {
         let name = word.text.split('=').next().unwrap_or_default();

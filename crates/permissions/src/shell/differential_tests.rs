@@ -1,7 +1,7 @@
 //! Compares the commands that the reader finds with the commands that bash runs.
 //!
-//! bash runs generated lines in an empty folder without a `PATH`, and its handler for unknown commands reports the
-//! words of each. Whatever bash runs, the reader must have found.
+//! bash runs generated lines in an empty folder without a `PATH`, and its handler for unknown
+//! commands reports the words of each. The reader must find every command that bash runs.
 
 #![expect(clippy::disallowed_methods, reason = "a test runs bash")]
 
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use super::{CommandLine, GLOB, HOLE, Part, Word, read};
 
-/// Lines that one process of bash runs.
+/// Number of lines that one process of bash runs.
 const BATCH: usize = 500;
 
 /// Runs each line of the file `lines` in a subshell, and reports `number`, the count of words, and the words of each
@@ -29,7 +29,8 @@ while IFS= read -r -d '' LINE <&8; do
 done 8<lines
 "#;
 
-/// Pieces that lines are made of. `a` to `e` fail, `t` succeeds; nothing here names a real program.
+/// Fragments of which lines are made. `a` to `e` fail, `t` succeeds; nothing here names a real
+/// program.
 const PIECES: &[&str] = &[
     "a",
     "b",
@@ -379,7 +380,7 @@ fn is_found(line: &CommandLine, ran: &[String]) -> bool {
     let ran: Vec<char> = ran.join("\0").chars().collect();
     line.parts.iter().any(|part| match part {
         Part::Run(words) => {
-            // `time` and `command` run the rest, except where bash takes them for names.
+            // `time` and `command` run the rest, except where bash treats them as names.
             let is_prefix =
                 |word: &Word| word.assigns || ["time", "command", "-p"].contains(&&*word.text);
             let prefixes = words.iter().take_while(|word| is_prefix(word)).count();

@@ -9,7 +9,7 @@ const RESERVED: &[&str] = &[
     "!", "{", "}", "[[", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
     "function", "if", "select", "then", "until", "while",
 ];
-/// Bytes of the words of one command at most, which are compared with every rule.
+/// Maximum bytes of the words of one command, which are compared with every rule.
 const WORDS_LIMIT: usize = 8 * 1024;
 
 /// Reads a complete command.
@@ -29,7 +29,8 @@ pub(super) struct Found {
     pub(super) evaluated: Vec<String>,
 }
 
-/// The part that a command is, if it is a simple one whose input and output are not redirected.
+/// The index of the part for a command, if the command is simple and its input and output are not
+/// redirected.
 #[derive(Debug, Clone, Copy)]
 struct Simple(Option<usize>);
 
@@ -47,7 +48,7 @@ pub(super) struct Reader<'a> {
     pub(super) text: &'a [char],
     pub(super) at: usize,
     pub(super) depth: usize,
-    /// Reads a substitution.
+    /// Whether the text is that of a substitution.
     pub(super) is_nested: bool,
     pub(super) takes_documents: bool,
     /// Here-documents that start at the next line.
@@ -94,7 +95,7 @@ impl Found {
         Some(line)
     }
 
-    /// Notes variables whose values are used.
+    /// Records variables whose values are used.
     pub(super) fn expand(&mut self, names: impl IntoIterator<Item = String>) {
         self.line.variables.extend(names);
     }
@@ -125,7 +126,8 @@ fn values<'a>(word: &Word, of: &impl Fn(&str) -> Vec<&'a Set>) -> Vec<String> {
     values
 }
 
-/// Variables that bash itself sets to something that a command line can decide. Numbers are not in it.
+/// Variables that bash itself sets to something that a command line can decide. Variables with
+/// numbers are not in the list.
 const SET_BY_SHELL: &[&str] = &[
     "_",
     "@",
@@ -162,7 +164,7 @@ impl Set {
         }
     }
 
-    /// Whether the value is one argument that is no option.
+    /// Whether the value is always one argument that is no option.
     fn is_plain(&self) -> bool {
         matches!(self, Self::Number | Self::Words(_, true))
     }
@@ -330,7 +332,7 @@ impl<'a> Reader<'a> {
             return self.simple();
         }
         while self.redirect()? {}
-        // Another word here is a syntax error.
+        // Any other word here is a syntax error.
         let ends = !matches!(self.peek()?, Token::Word(_) | Token::Descriptor);
         ends.then_some(Simple(None))
     }
@@ -532,7 +534,7 @@ impl<'a> Reader<'a> {
         if operator.ends_with('&') && target.text.len() > 1 && target.text.starts_with('-') {
             return None;
         }
-        // bash itself connects to a network address.
+        // For these names, bash itself connects to a network address.
         let is_socket = ["/dev/tcp/", "/dev/udp/"]
             .iter()
             .any(|folder| target.text.contains(folder));

@@ -2,7 +2,7 @@
 
 use super::{DEPTH_LIMIT, GLOB, HOLE, PIPE, Source, Word, grammar::Reader, is_name};
 
-/// The longest first, so that `<<-` is not read as `<<`.
+/// The operators, longest first, so that `<<-` is not read as `<<`.
 const OPERATORS: &[&str] = &[
     "&>>", "<<<", "<<-", "&&", "||", ";;", "|&", "&>", "<<", "<&", "<>", ">>", ">&", ">|", ";",
     "&", "|", "(", ")", "<", ">",
@@ -32,7 +32,7 @@ struct Draft {
     chars: Vec<(char, bool)>,
     word: Word,
     has_quotes: bool,
-    /// A `$` or a backtick outside of quotes.
+    /// Whether there is a `$` or a backtick outside of quotes.
     has_dollar: bool,
 }
 
@@ -196,7 +196,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Fails at a newline before a here-document that has not started.
+    /// Reads a quoted character. Fails at a newline before a here-document that has not started.
     fn quoted_char(&self, char: char, draft: &mut Draft) -> Option<()> {
         draft.push(char, false);
         (char != '\n' || self.documents.is_empty()).then_some(())
@@ -221,7 +221,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads what follows a `$`.
+    /// Reads an expansion after its `$`.
     fn dollar(&mut self, draft: &mut Draft, quoted: bool) -> Option<()> {
         let Some(next) = self.peek_char() else {
             draft.push('$', true);
@@ -266,7 +266,7 @@ impl<'a> Reader<'a> {
                 }
                 draft.hole(Source::Variable(next.to_string()), quoted);
             }
-            // Becomes several words even in quotes.
+            // These become several words even in quotes.
             '@' | '*' => {
                 self.at += 1;
                 draft.hole(Source::Variable(next.to_string()), false);
@@ -315,7 +315,7 @@ impl<'a> Reader<'a> {
 
     /// Reads the list of a substitution, after its opening parenthesis.
     fn nested_list(&mut self) -> Option<()> {
-        // It is unclear where a here-document begins whose line continues in a substitution.
+        // If a line continues in a substitution, the start of its here-document is ambiguous.
         if !self.documents.is_empty() {
             return None;
         }
@@ -327,7 +327,7 @@ impl<'a> Reader<'a> {
 
     fn backticks(&mut self, draft: &mut Draft, quoted: bool) -> Option<()> {
         let inner = self.read_until('`')?;
-        // Escapes, and characters that mean something else where the backticks are in quotes.
+        // Escapes, and characters whose meaning differs if the backticks are in quotes.
         if inner.iter().any(|char| matches!(char, '\\' | '#'))
             || (quoted && inner.iter().any(|char| matches!(char, '"' | '\'')))
             || !self.documents.is_empty()
@@ -467,7 +467,7 @@ fn plain_variables(text: &str) -> Option<Vec<String>> {
     names.collect()
 }
 
-/// Marks what is unknown in a word because of globs, braces and tildes.
+/// Marks the parts of a word that are unknown because of globs, braces and tildes.
 fn finish(draft: Draft, raw: &[char]) -> Option<Word> {
     let Draft {
         mut chars,
@@ -554,7 +554,7 @@ fn braces(chars: &[(char, bool)]) -> Option<Braces> {
     })
 }
 
-/// The text, with `GLOB` for what a glob finds.
+/// The text, with `GLOB` for each glob.
 fn without_globs(chars: &[(char, bool)]) -> String {
     let last = chars.iter().rposition(|(char, _)| *char == ']');
     let mut text = String::new();

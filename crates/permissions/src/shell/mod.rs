@@ -27,33 +27,34 @@ mod lexer;
 #[cfg(test)]
 mod tests;
 
-/// Characters of a command that are read at most.
+/// Maximum number of characters of a command.
 const LENGTH_LIMIT: usize = 64 * 1024;
-/// Depth of nested commands that is read at most.
+/// Maximum depth of nested commands.
 const DEPTH_LIMIT: usize = 24;
 
-/// Stands in a word for text that is unknown: the value of a variable or the output of a command.
+/// The mark for unknown text in a word: the value of a variable or the output of a command.
 pub(crate) const HOLE: char = '\u{10FFFE}';
 /// The name of the file that `<(…)` and `>(…)` become, as a variable of a word.
 pub(crate) const PIPE: &str = "<(";
-/// Stands in a word for text that a glob finds: unknown, but part of one word.
+/// The mark for text that a glob finds: it is unknown, but part of one word.
 pub(crate) const GLOB: char = '\u{10FFFF}';
 
 /// A command that was read completely.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandLine {
     pub parts: Vec<Part>,
-    /// A builtin changes how the other commands of the line run, for example `export`.
+    /// Whether a builtin changes how the other commands of the line run, for example `export`.
     pub changes_shell: bool,
-    /// A builtin such as `cd` changes what a relative path means.
+    /// Whether a builtin such as `cd` changes the meaning of relative paths.
     pub changes_directory: bool,
-    /// A loop can run the commands of the line again, in another directory.
+    /// Whether a loop can run the commands of the line again, in another directory.
     pub repeats: bool,
-    /// A command reads from a pipe, a here-document, a text or a file.
+    /// Whether a command reads from a pipe, a here-document, a text or a file.
     pub feeds_input: bool,
     /// All variables whose values the line uses.
     pub variables: Vec<String>,
-    /// Parts that are simple commands, each with the one that reads all its output and nothing else.
+    /// Pairs of parts that are simple commands: the second one reads all the output of the first
+    /// one, and no other input.
     pub pipes: Vec<(usize, usize)>,
 }
 
@@ -71,24 +72,27 @@ pub enum Part {
 /// One word, quotes removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Word {
-    /// The text; what is unknown in it is `HOLE` or `GLOB`.
+    /// The text, with `HOLE` or `GLOB` for its unknown parts.
     pub text: String,
-    /// Contains a variable, a substitution or braces, so its value is unknown.
+    /// Whether the word contains a variable, a substitution or braces, so that its value is
+    /// unknown.
     pub dynamic: bool,
-    /// Can become several words, or none.
+    /// Whether the word can become several words, or none.
     pub splits: bool,
-    /// An assignment before a command.
+    /// Whether the word is an assignment before a command.
     pub assigns: bool,
-    /// The line itself or a file name can make an option of this word.
+    /// Whether the line itself, or a file name, can make this word an option.
     pub may_be_option: bool,
-    /// `xargs`, `find` or the like makes it, or a part of it, of its input. If it splits, it is any number of words.
+    /// Whether a program such as `xargs` or `find` makes the word, or a part of it, from its input.
+    /// If the word splits, it is any number of words.
     pub from_input: bool,
-    /// Names of files that a known command lists, one or several if it splits. None is an option.
+    /// Whether the word is the name of a file that a known command lists, or several names if it
+    /// splits. None of them is an option.
     pub is_listed: bool,
-    /// The text as written, if nothing in it is quoted or expanded: a keyword is recognised by it.
+    /// Whether no part of the word is quoted or expanded, so that it can be a keyword.
     plain: bool,
     sources: Vec<Source>,
-    /// The variables in it.
+    /// The variables in the word.
     names: Vec<String>,
     /// The possible texts of the word, if its only unknown part is a variable of a loop over known words.
     values: Vec<String>,
@@ -132,7 +136,7 @@ impl Word {
         }
     }
 
-    /// The word with something unknown of an input for each `mark`, after `known`.
+    /// The word with unknown input in place of each `mark`, and `known` before it.
     pub(crate) fn with_input(&self, mark: &str, known: &str) -> Self {
         if mark.is_empty() || !self.text.contains(mark) {
             return self.clone();
@@ -144,7 +148,7 @@ impl Word {
         word
     }
 
-    /// The names of the variables in it.
+    /// The names of the variables in the word.
     pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
@@ -163,7 +167,7 @@ impl Word {
         (self.text.matches([HOLE, GLOB]).count() == 1).then(|| self.text.replace(HOLE, value))
     }
 
-    /// Whether its value is known.
+    /// Whether the value of the word is known.
     pub(crate) fn is_fixed(&self) -> bool {
         !self.text.contains([HOLE, GLOB])
     }
@@ -180,8 +184,9 @@ pub fn read(command: &str) -> Option<CommandLine> {
     Some(line)
 }
 
-/// Whether `command`, typed into a shell, changes how it runs later lines: by aliases, functions, variables such as `PATH` and
-/// `PS1`, or options. A line that is not read may.
+/// Whether `command`, typed into a shell, changes how it runs later lines: by aliases, functions,
+/// variables such as `PATH` and `PS1`, or options. False for a line that cannot be read: it needs
+/// permission in any case.
 pub(crate) fn changes_session(command: &str) -> bool {
     let text: Vec<char> = command.chars().collect();
     let Some(line) = grammar::read(&text) else {
@@ -199,7 +204,8 @@ pub(crate) fn changes_session(command: &str) -> bool {
     line.changes_shell || line.parts.iter().any(assigns)
 }
 
-/// Control characters other than newline and tab, and the marks of this module.
+/// Whether a character is refused: control characters other than newline and tab, and the marks of
+/// this module.
 fn is_refused(char: char) -> bool {
     (char.is_control() && !matches!(char, '\n' | '\t')) || matches!(char, HOLE | GLOB)
 }

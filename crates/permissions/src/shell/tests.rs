@@ -1,6 +1,6 @@
 use super::*;
 
-/// The parts, one per line: words joined, output as `> FILE`.
+/// The parts, one per line: the words joined by blanks, output as `> FILE`.
 fn shown(command: &str) -> Option<Vec<String>> {
     let show = |part: Part| match part {
         Part::WriteTo(word) => format!("> {}", word.text),

@@ -1,6 +1,6 @@
 //! 180 further lines of everyday work, beyond the 60 of docs/safety.md.
 
-/// Lines that only read, in the working directory: none is asked about.
+/// Lines that only read in the working directory: none needs permission.
 pub(crate) const READING: &[&str] = &[
     // git.
     "git log --oneline --graph --decorate --all | head -40",
@@ -176,7 +176,7 @@ pub(crate) const READING: &[&str] = &[
     "git log -1 --format=%cd --date=short && sleep 1",
 ];
 
-/// Everyday lines that are asked about, with the reason.
+/// Everyday lines that need permission, with the reason.
 pub(crate) const ASKED: &[(&str, &str)] = &[
     (
         "env | grep -i lang",

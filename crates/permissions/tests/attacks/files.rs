@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Table, permissions};
 
-/// Of a project.
+/// Files of a project.
 const PROJECT: &[&str] = &[
     ".opencode/plugin/x.js",
     "opencode.jsonc",
@@ -26,7 +26,7 @@ const PROJECT: &[&str] = &[
     ".idea/workspace.xml",
 ];
 
-/// Of a project, which a tool runs or obeys: `yolo` does not ask for them.
+/// Files of a project that a tool runs or obeys: in `yolo` they need no permission.
 const TOOLS: &[&str] = &[
     "node_modules/.bin/prettier",
     "web/node_modules/prettier/index.cjs",
@@ -72,7 +72,7 @@ const TOOLS: &[&str] = &[
     "eslint.config.js",
 ];
 
-/// Of a home directory.
+/// Files of a home directory.
 const HOME: &[&str] = &[
     ".config/emacs/init.el",
     ".gvimrc",

@@ -1,4 +1,4 @@
-//! Lines that only look harmless, and harmless lines that look like them.
+//! Lines that only look harmless, and harmless lines that look similar.
 
 /// Lines that look as if they only read. Each does more, or could.
 pub(crate) const HOSTILE: &[&str] = &[
@@ -431,7 +431,7 @@ pub(crate) const HOSTILE: &[&str] = &[
     "printf -v 'a[$(touch pwned)]' x",
     "umask 0",
     "cd /; rm x",
-    // Programs around a known one.
+    // Programs that run a known one.
     "timeout 5",
     "timeout 5 touch pwned",
     "timeout $X ls",
@@ -717,7 +717,8 @@ pub(crate) const HOSTILE: &[&str] = &[
     "for x in --files0-from=.env; do wc $x; done",
 ];
 
-/// Lines that only read, through a program that runs another one, with a text, or of the settings of git.
+/// Lines that only read: through a program that runs another one, with a text, or from the settings
+/// of git.
 pub(crate) const HARMLESS: &[&str] = &[
     "awk 'NR>=10 && NR<=20' README.md",
     "awk '$3 > 5 && ($4 > 1 || $5 < 2) {print $1, \"a > b\"}' README.md",

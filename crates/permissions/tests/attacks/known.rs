@@ -1,4 +1,5 @@
-//! Commands that need no permission because all that they do is known, and commands that only look like them.
+//! Commands that need no permission because all their effects are known, and commands that only
+//! look similar.
 
 #![expect(
     clippy::disallowed_methods,
@@ -24,7 +25,7 @@ pub(crate) struct Project {
 
 /// The configuration that `git init` writes.
 pub(crate) const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
-/// One with a program that git runs.
+/// A configuration with a program that git runs.
 pub(crate) const HOSTILE_CONFIG: &str = "[core]\n\tbare = false\n\tfsmonitor = \"touch pwned\"\n";
 
 impl Project {
@@ -103,8 +104,8 @@ fn everyday() -> Vec<String> {
     std::iter::once("ls -la".to_owned()).chain(lines).collect()
 }
 
-/// More lines of everyday work, of which the last ones are asked about: they run code of the project, connect, or show files that
-/// a hostile name could choose.
+/// More lines of everyday work, of which the last ones need permission: they run code of the
+/// project, connect, or show files that a hostile name could choose.
 const MORE: [&str; 40] = [
     "git log --graph --oneline --all -15",
     "git show HEAD~2 --stat",
@@ -171,7 +172,7 @@ fn few_everyday_lines_are_asked_about() {
     }
 }
 
-/// Less than a tenth of everyday lines is asked about, each for a reason.
+/// Less than a tenth of everyday lines need permission, each for a reason.
 #[test]
 fn further_everyday_lines_run_without_a_question() {
     let project = Project::new();
@@ -432,7 +433,7 @@ fn unknown_wrappers_are_asked_about_if_a_rule_denies_their_arguments() {
             assert_eq!(decision(&permissions, line), expected, "{mode:?} {line}");
         }
     }
-    // Code of another language: what it spells out.
+    // Code of another language that contains the command.
     for deny in ["bash(rm *)", "run(rm)"] {
         let permissions = project.permissions(Yolo, &[], &[deny]);
         for (line, expected) in [
@@ -459,7 +460,7 @@ fn unknown_wrappers_are_asked_about_if_a_rule_denies_their_arguments() {
     }
 }
 
-/// A question says why, where the reason is not to be seen.
+/// A question names the reason if the line does not show it.
 #[test]
 fn another_repository_is_the_reason_of_the_question() {
     let project = hostile_project();
@@ -472,7 +473,7 @@ fn another_repository_is_the_reason_of_the_question() {
     assert_eq!(why, expected);
 }
 
-/// A rule about a host is one about the pages of `web_fetch`; the sandbox holds it for commands.
+/// A rule about a host applies to the pages of `web_fetch`; the sandbox enforces it for commands.
 #[test]
 fn connections_are_denied() {
     let project = Project::new();
@@ -493,7 +494,7 @@ fn connections_are_denied() {
     let permissions = project.permissions(Yolo, &[], &["connect"]);
     let search = permissions.decide("web_search", &json!({"query": "x"}), None, false);
     assert!(matches!(search, Verdict::Deny(_)), "{search:?}");
-    // It allows nothing.
+    // An allow rule for a host allows nothing.
     let permissions = project.permissions(Ask, &["connect(example.org)"], &[]);
     let asked = permissions.decide(
         "web_fetch",

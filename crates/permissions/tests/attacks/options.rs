@@ -49,7 +49,7 @@ const ALLOW: &[&str] = &[
     "bash(ssh-keygen *)",
 ];
 
-/// Commands that such an option makes run another program, or write somewhere.
+/// Commands with an option that runs another program, or writes to a file.
 const RUNS_OTHERS: &[&str] = &[
     "git -c core.pager=./evil log",
     "git -ccore.pager=./evil log",
@@ -257,7 +257,7 @@ const RUNS_OTHERS: &[&str] = &[
     "peek src/{../../etc/passwd,x}",
 ];
 
-/// Found by a later attack: each ran with the rule `bash(PROGRAM *)`.
+/// Commands found by a later attack: each ran with the rule `bash(PROGRAM *)`.
 const LATER: &[&str] = &[
     "c++ -fsyntax-only -B. a.c",
     "cargo build --artifact-dir /out",
@@ -346,9 +346,9 @@ fn wildcards_cover_no_option_that_a_later_attack_found() {
     check(&[table("ask", LATER), table("allow", HARMLESS)]);
 }
 
-/// Found by another attack: each ran with rules such as `bash(PROGRAM *)`.
+/// Commands found by another attack: each ran with rules such as `bash(PROGRAM *)`.
 const LATEST: &[&str] = &[
-    // Flags without a hyphen take their values in order.
+    // Flags without a hyphen use their values in order.
     "tar tfI x.tar ./evil",
     "tar tfF x.tar ./evil",
     // Files outside of the working directory.

@@ -1,4 +1,5 @@
-//! Folders with prepared repositories, as an archive or a shared folder can contain them: what git would use there is asked about.
+//! Folders with prepared repositories, as an archive or a shared folder can contain them: lines for
+//! which git would use such a repository need permission.
 
 #![expect(
     clippy::disallowed_methods,

@@ -4,7 +4,7 @@ use osier_protocol::PermissionMode::{Ask, Yolo};
 
 use super::{Table, check};
 
-/// Each of these runs `{C}`, or does for some value of a variable.
+/// Lines that run `{C}`, always or for some value of a variable.
 const HIDDEN: &[&str] = &[
     // Here-documents: where they end, and what is expanded in them.
     "git status <<E\n\tE\ngit status <<'F'\nE\n{C}\nF",
@@ -183,7 +183,7 @@ const HIDDEN: &[&str] = &[
     "git status > ~/.bashrc",
     "git status < /dev/tcp/evil/80",
     "cd /etc && git status > passwd",
-    // Incomplete.
+    // Incomplete lines.
     "git status '",
     "git status \"",
     "git status `",
@@ -211,7 +211,7 @@ fn hidden_commands_are_asked_about() {
     }]);
 }
 
-/// Also where a rule allows the builtin that hides them.
+/// Denied commands do not run even if a rule allows the builtin that hides them.
 #[test]
 fn allowed_builtins_do_not_run_hidden_commands() {
     let builtins: Vec<&str> = HIDDEN

@@ -19,7 +19,8 @@ use super::known::Project;
 /// Text and keys of one call.
 type Input = (&'static str, &'static [&'static str]);
 
-/// The program that must be installed, the command that starts on the terminal, and the input. Only the last one must be refused.
+/// The program that must be installed, the command that starts on the terminal, and the input. Only
+/// the last input must be refused.
 type Attack = (&'static str, &'static str, &'static [Input]);
 
 const BASH: &str = "PS1='$ ' exec bash --norc --noprofile -i";
@@ -27,12 +28,12 @@ const SH: &str = "exec sh -i";
 const ZSH: &str = "exec zsh -f -i";
 const FISH: &str = "exec fish --no-config -i";
 const TCSH: &str = "exec tcsh -f";
-/// It prints the file, and then reads the terminal.
+/// Input for `cat`, which prints the file and then reads the terminal.
 const AHEAD: Input = ("cat README.md -\n", &[]);
 const PYTHON: &str = "PYTHON_BASIC_REPL=1 exec python3 -q";
 const TOUCH: Input = ("touch made\n", &[]);
 
-/// A rule for the tool `terminal` allows none of it.
+/// Attacks that no rule for the tool `terminal` allows.
 #[rustfmt::skip]
 const SHELLS: &[Attack] = &[
     // Typed in parts.
@@ -122,13 +123,13 @@ const SHELLS: &[Attack] = &[
     ("bash", "cp /bin/bash nsenter; exec ./nsenter --norc -i", &[("echo a\n", &[])]),
     ("bash", "cp /bin/bash machinectl; exec ./machinectl --norc -i", &[("echo a\n", &[])]),
     ("bash", "cp /bin/bash chroot; exec ./chroot --norc -i", &[("echo a\n", &[])]),
-    // They become the shell, to which paths are other files.
+    // These programs become the shell, for which paths lead to other files.
     ("unshare", "exec unshare -m bash --norc --noprofile -i", &[("echo a\n", &[])]),
     ("unshare", "exec unshare -rm bash --norc --noprofile -i", &[("echo a\n", &[])]),
     ("nsenter", "exec unshare -m nsenter -t $$ -w bash --norc --noprofile -i", &[("echo a\n", &[])]),
 ];
 
-/// A rule for the tool `terminal` allows them.
+/// Attacks that a rule for the tool `terminal` allows.
 #[rustfmt::skip]
 const PROGRAMS: &[Attack] = &[
     ("python3", PYTHON, &[("import os; os.system('touch made')\n", &[])]),
@@ -232,7 +233,7 @@ impl Terminal {
     }
 }
 
-/// Terminals at a time: a row mostly waits until its terminal is quiet.
+/// Number of terminals at a time: a row mostly waits until its terminal is quiet.
 const AT_ONCE: usize = 8;
 
 /// The faults of all rows.
@@ -310,7 +311,8 @@ async fn programs_that_may_run_commands_are_asked_about() {
     }
 }
 
-/// The rules for commands, the denied ones, the command that starts, and input that is not asked about.
+/// The allow rules for commands, the deny rules, the command that starts, and input that needs no
+/// permission.
 type Allowed = (
     PermissionMode,
     &'static [&'static str],
@@ -334,7 +336,7 @@ const ALLOWED: &[Allowed] = &[
     (Yolo, &["terminal"], DENY, PYTHON, &[TOUCH]),
 ];
 
-/// Input that rules allow is not asked about.
+/// Input that rules allow needs no permission.
 #[tokio::test]
 async fn allowed_input_is_typed() {
     if !skip::has(

@@ -12,7 +12,7 @@ const ALTERNATIVES: usize = 64;
 /// Types for which an empty text is not a value.
 const NOT_TEXT: [&str; 4] = ["boolean", "integer", "null", "number"];
 
-/// Brings `value` to the types of `schema`.
+/// Converts `value` to the types of `schema`.
 pub(super) fn to_schema(value: &mut Value, schema: &Value) {
     coerce(value, schema, schema, DEPTH);
 }
@@ -32,7 +32,7 @@ fn coerce(value: &mut Value, schema: &Value, root: &Value, depth: usize) {
             for schema in &schemas {
                 drop_nulls(map, schema, root);
             }
-            // With several, which one is meant is unknown.
+            // With several schemas, it is unknown which one is meant.
             if let [schema] = schemas[..] {
                 let properties = schema.get("properties").and_then(Value::as_object);
                 let additional = schema.get("additionalProperties");

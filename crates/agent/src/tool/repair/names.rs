@@ -135,7 +135,7 @@ fn rename(arguments: &mut Map<String, Value>, name: &str, others: &[&str]) {
         }
         return;
     }
-    // In the order of the table, so that the most usual name counts.
+    // The names are tried in the order of the table, so that the most usual name is used.
     let given = |wanted: &str| {
         let mut names = arguments.iter().filter(|(_, value)| !value.is_null());
         names

@@ -144,7 +144,7 @@ fn other_names_of_tools_are_understood() {
             "jobs",
             json!({"job": "1", "action": "kill"}),
         ),
-        // Nothing that could be another tool.
+        // Names that could be another tool stay.
         ("editor", json!({}), "editor", json!({})),
         ("git__LOG", json!({}), "git__LOG", json!({})),
         ("edits", json!({}), "edits", json!({})),
@@ -175,7 +175,7 @@ fn arguments_get_the_names_and_types_of_the_definition() {
             json!({"file_path": null, "file": "a"}),
             json!({"file_path": "a"}),
         ),
-        // The same twice.
+        // The same argument under two names.
         (
             json!({"file_path": "a", "path": "a"}),
             json!({"file_path": "a"}),

@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::super::interface::Tool;
 use super::names::is_spelled;
 
-/// Unknown arguments that are named.
+/// Maximum number of unknown arguments that are named.
 const NAMED: usize = 8;
-/// Bytes of the name of one.
+/// Maximum bytes of the name of an unknown argument.
 const NAME_BYTES: usize = 60;
 
 /// The note about the arguments that `tool` does not have.

@@ -1,13 +1,15 @@
 //! Requests without what a vendor refuses.
 //!
-//! A vendor refuses the complete request for one part of it: a tool whose schema it does not accept, an image that it
-//! cannot process, a signature, a field that a server does not know. Otherwise every later request of the session
-//! would be refused, too. So the part is left out or replaced by a note, the request is sent again, and later requests
-//! are sent without it. The session keeps everything.
+//! A vendor refuses the complete request for one part of it: a tool whose schema it does not
+//! accept, an image that it cannot process, a signature, a field that a server does not know.
+//! Without a change, every later request of the session would be refused, too. So the part is
+//! omitted or replaced by a note, the request is sent again, and later requests are sent without
+//! the part. The session retains everything.
 //!
 //! - `diagnose` finds the part that an error names; `search` finds a tool that no error names.
-//! - [`Adaptations`] has the refused parts of a model; [`Memory`] keeps them while the process runs. They are learned again at
-//!   the price of a refused request, which costs nothing: a file could keep what a server accepts by now.
+//! - [`Adaptations`] has the refused parts of a model; [`Memory`] keeps them while the process
+//!   runs. They are not stored in a file, because a server may accept them later; learning them
+//!   again takes a refused request, which costs nothing.
 
 mod diagnose;
 mod search;
@@ -28,7 +30,7 @@ use crate::provider::Request;
 use osier_base::text;
 use search::{Held, Search};
 
-/// Number of refused tools of one server after which its other tools are left out, too.
+/// Number of refused tools of one server after which its other tools are omitted, too.
 const REFUSED_OF_SERVER: usize = 3;
 /// Maximum number of tools that a warning names.
 const NAMED: usize = 8;
@@ -73,7 +75,7 @@ pub(super) struct Adaptations {
     no_tools: bool,
     text_content: bool,
     data: BTreeSet<u64>,
-    /// The images and files of `data` that can be good: the model did not answer since.
+    /// Guesses in `data` that can be wrong, because the model has not answered since.
     guessed: Vec<Vec<u64>>,
     modalities: Vec<Modality>,
     fields: BTreeSet<String>,
@@ -92,8 +94,8 @@ impl Memory {
         known.get(&key(request)).cloned().unwrap_or_default()
     }
 
-    /// Remembers a refusal; returns more for the user about it. `None` if it was known: the request was sent without that
-    /// part.
+    /// Remembers a refusal; returns a further text about it for the user. `None` if it was known,
+    /// so that the request was already sent without that part.
     pub(super) fn add(&self, request: &Request, change: Change) -> Option<String> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let adaptations = known.entry(key(request)).or_default();
@@ -102,7 +104,8 @@ impl Memory {
         (before != *adaptations).then_some(more)
     }
 
-    /// The model accepts `request` without the refused parts; returns a line for the user if that says which tool it refused.
+    /// Records that the model accepts `request` without the refused parts. Returns a line for the
+    /// user if this shows which tool it refused.
     pub(super) fn accepted(&self, request: &Request) -> Option<String> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let adaptations = known.get_mut(&key(request))?;
@@ -126,7 +129,8 @@ impl Memory {
 }
 
 impl Memory {
-    /// `request` was refused whatever was left out: guesses were wrong.
+    /// Records that `request` was refused without any of the guessed parts, so the guesses were
+    /// wrong.
     pub(super) fn failed(&self, request: &Request) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(adaptations) = known.get_mut(&key(request))
@@ -145,7 +149,8 @@ fn key(request: &Request) -> (String, String) {
 }
 
 impl Adaptations {
-    /// Adds a change for `request`; returns more for the user. `None` if it changes nothing.
+    /// Adds a change for `request`; returns a further text for the user. `None` if the change has
+    /// no effect.
     fn add(&mut self, change: Change, request: &Request) -> Option<String> {
         let mut more = String::new();
         match change {
@@ -197,7 +202,7 @@ impl Adaptations {
                 self.fields.insert(pointer);
             }
             Change::Rename(from, to) => {
-                // A server that refuses both names gets none of them.
+                // A server that refuses both names gets neither.
                 if !self.renamed.insert((from, to)) || self.renamed.contains(&(to, from)) {
                     self.fields.insert(format!("/{to}"));
                 }
@@ -214,7 +219,8 @@ impl Adaptations {
         }
     }
 
-    /// Leaves out the other tools of the server of `tool`, if enough of them were refused; returns a text for the user.
+    /// Omits the other tools of the server of `tool`, if enough of its tools were refused; returns
+    /// a text for the user.
     fn drop_server(&mut self, tool: &str, request: &Request) -> Option<String> {
         let (server, _) = server_of(tool)?;
         let count = self.by_server.entry(server.to_owned()).or_default();
@@ -247,7 +253,7 @@ impl Adaptations {
         keys.take(self.tool_limit.unwrap_or(usize::MAX)).collect()
     }
 
-    /// `request` without the refused parts; `None` if it has none of them.
+    /// `request` without the refused parts; `None` if it contains no refused part.
     pub(super) fn request(&self, request: &Request) -> Option<Request> {
         if *self == Self::default() {
             return None;
@@ -284,7 +290,7 @@ impl Adaptations {
             Message::Assistant(answer) => {
                 let is_refused = |signature: &&str| self.data.contains(&hash(signature));
                 if signatures(&answer.content).any(|signature| is_refused(&signature)) {
-                    // The answer is sent like that of another model.
+                    // Without its API, the answer is sent like that of another model.
                     answer.api.clear();
                 }
                 return;
@@ -329,7 +335,7 @@ impl Adaptations {
     }
 }
 
-/// Makes a text of a list of texts.
+/// Joins a list of texts into one text.
 fn join_texts(content: &mut Value) {
     let Some(parts) = content.as_array() else {
         return;
@@ -355,7 +361,7 @@ fn server_of(tool: &str) -> Option<(&str, &str)> {
     (!server.is_empty() && !name.is_empty()).then_some((server, name))
 }
 
-/// Removes what `pointer` leads to, and objects that are empty then.
+/// Removes the value at `pointer`, and objects that become empty.
 fn remove(fields: &mut Map<String, Value>, pointer: &str) {
     let Some((name, rest)) = pointer
         .strip_prefix('/')

@@ -1,8 +1,9 @@
 //! Finds the tool that a vendor refuses, if its errors do not name it.
 //!
-//! Refused requests cost nothing, and answers are never wasted: after a refusal, half of the suspects are held back and
-//! the request is sent again. When the model answers, the tools of that request are known to be good, and the next request
-//! of the session has half of those that were held back. So one refused tool of n is found after about log2(n) refusals.
+//! Refused requests cost nothing, and answers are never wasted: after a refusal, half of the
+//! suspects are held back and the request is sent again. When the model answers, the tools of that
+//! request are known to be good, and the next request of the session includes half of the tools
+//! that were held back. So one refused tool of n is found after about log2(n) refusals.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use super::{ToolKey, server_of};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Search {
-    /// Tools that are not sent, in their order.
+    /// Tools that are held back, in order.
     held: Vec<ToolKey>,
     /// Tools of requests that succeeded.
     good: BTreeSet<ToolKey>,
@@ -38,7 +39,8 @@ impl Search {
         self.held.contains(tool)
     }
 
-    /// A request with the tools `sent` was refused. `None` if none of them can be the reason: then all are sent again.
+    /// Records that a request with the tools `sent` was refused. `None` if none of them can be the
+    /// reason: then all are sent again.
     pub(super) fn refused(&mut self, sent: Vec<ToolKey>) -> Option<Held> {
         // The tools of osier itself are accepted everywhere.
         let is_suspect = |tool: &ToolKey| server_of(&tool.0).is_some() && !self.good.contains(tool);
@@ -59,13 +61,15 @@ impl Search {
         Some(Held::Suspects(names.collect()))
     }
 
-    /// A request with the tools `sent` succeeded. Returns the refused tool if that says which it is.
+    /// Records that a request with the tools `sent` succeeded. Returns the refused tool if this
+    /// shows which one it is.
     pub(super) fn accepted(&mut self, sent: Vec<ToolKey>) -> Option<ToolKey> {
         self.good.extend(sent);
         self.has_succeeded = true;
         let found = self.last.take();
         self.held.retain(|tool| found.as_ref() != Some(tool));
-        // The next request has half of them: no tool is blamed before a request with it was refused.
+        // The next request includes half of the held tools: no tool is blamed before a request with
+        // it was refused.
         self.held.truncate(self.held.len() / 2);
         found
     }
@@ -75,7 +79,8 @@ impl Search {
 mod tests {
     use super::*;
 
-    /// The requests until the refused tools of `count` are found, and the tools that are left out.
+    /// Searches for the `refused` tools among `count`. Returns the number of requests, and the
+    /// tools that are omitted in the end.
     fn searched(count: usize, refused: &[usize]) -> (usize, Vec<usize>) {
         let key = |number: usize| (format!("s__t{number}"), number as u64);
         let (mut search, mut found, mut requests) = (Search::default(), BTreeSet::new(), 0);

@@ -69,7 +69,7 @@ fn diagnosed(api: Api, error: &Value) -> Option<Diagnosed> {
     Some(Diagnosed(change))
 }
 
-/// A change as words.
+/// A change that is printed in words.
 struct Diagnosed(Change);
 
 impl Diagnosed {
@@ -102,7 +102,7 @@ impl Diagnosed {
     }
 }
 
-/// Errors of vendors, and what is left out.
+/// Errors of vendors, and the part that is omitted.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn errors_name_the_refused_part() {
@@ -142,7 +142,8 @@ fn errors_name_the_refused_part() {
             "Invalid 'tools[2].name': string does not match pattern.",
             "mcp__a__two",
         ),
-        // The server's own name, no name, and their number.
+        // Errors with the server's own name of a tool, without a name, and about the number of
+        // tools.
         (
             Chat,
             "Invalid schema for function 'a__two': missing properties",
@@ -454,7 +455,7 @@ async fn refused_tool_and_images_are_left_out_and_remembered() {
         if text.contains("mcp__a__one") {
             return Some("tools.1.custom.input_schema: JSON schema is invalid");
         }
-        // Named without a place: the newest first.
+        // Named without a position: the newest image first.
         ["CCCC", "AAAA"]
             .iter()
             .any(|data| text.contains(data))
@@ -477,7 +478,7 @@ async fn refused_tool_and_images_are_left_out_and_remembered() {
     );
     let count = bodies.lock().unwrap().len();
     assert_eq!(count, 4);
-    // The first guess can have been wrong, so that it is tried again.
+    // The first guess may have been wrong, so it is tried again.
     let (warnings, _) = called(&provider, request.clone()).await;
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     // Later requests are sent without the refused parts at once.

@@ -83,7 +83,7 @@ enum Kind {
         /// The input of the step, as it streams.
         raw: String,
     },
-    /// Not a part of the answer.
+    /// A block that is not a part of the answer.
     Skipped,
 }
 
@@ -96,7 +96,7 @@ impl Kind {
     }
 
     /// Whether `delta` continues a block of this kind.
-    fn takes(&self, delta: &BlockDelta) -> bool {
+    fn accepts(&self, delta: &BlockDelta) -> bool {
         match self {
             Self::Text => delta.text.is_some(),
             Self::Thinking { .. } => delta.thinking.is_some() || delta.signature.is_some(),
@@ -123,7 +123,7 @@ impl AnthropicDecoder {
             "content_block_start" => {
                 if let Some(block) = frame.content_block {
                     self.answer.start(None, out);
-                    // A new block has the index of one that was not read.
+                    // A new block replaces a skipped one with the same index.
                     self.open.retain(|open| {
                         open.remote != frame.index || !matches!(open.kind, Kind::Skipped)
                     });
@@ -153,13 +153,14 @@ impl AnthropicDecoder {
             }
             "message_stop" => self.end(out),
             "error" => self.fail_from(data, out),
-            // New types of events have no part of an answer.
+            // Events of new types contain no part of an answer.
             name if frame.kind().is_some() => self.answer.leave_out(format!("the event `{name}`")),
             _ => {}
         }
     }
 
-    /// Keeps what the vendor says about a refusal: why, its category, and the model to ask instead.
+    /// Stores the vendor's explanation of a refusal: the reason, its category, and the model to use
+    /// instead.
     fn explain(&mut self, details: &Value) {
         let text = |name: &str| details.get(name).and_then(Value::as_str);
         let category = text("category").map(|category| format!("(category: {category})"));
@@ -234,7 +235,7 @@ impl AnthropicDecoder {
                     .filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
                 let name = block.name.filter(|name| !name.is_empty());
                 if name.is_none() && complete.is_none() {
-                    // The deltas of its arguments start the call, if there are any.
+                    // If there are deltas of its arguments, they start the call.
                     return answer.leave_out("a call without a name".to_owned());
                 }
                 let id = block
@@ -246,9 +247,9 @@ impl AnthropicDecoder {
                 let raw = String::new();
                 (index, Kind::Call { raw, complete })
             }
-            // The deltas of a block start the block, if there are any.
+            // If there are deltas of the block, they start it.
             "" => return,
-            // Its text is named, if there is any.
+            // If the block has a text, a warning names it.
             _ => (0, Kind::Skipped),
         };
         self.open.push(OpenBlock {
@@ -258,12 +259,12 @@ impl AnthropicDecoder {
         });
     }
 
-    /// The block that `delta` continues. Without a valid index, of the delta or of the block, it is the newest of
-    /// its kind.
+    /// The block that `delta` continues. If the delta or the block has no valid index, it is the
+    /// newest block of its kind.
     fn find(&self, remote: Option<u64>, delta: &BlockDelta) -> Option<usize> {
         let newest = |fits: &dyn Fn(Option<u64>) -> bool| {
             let mut open = self.open.iter();
-            open.rposition(|open| fits(open.remote) && open.kind.takes(delta))
+            open.rposition(|open| fits(open.remote) && open.kind.accepts(delta))
         };
         newest(&|open| remote.is_none() || open == remote)
             .or_else(|| newest(&|open| open.is_none()))
@@ -281,7 +282,7 @@ impl AnthropicDecoder {
                 }
                 return;
             }
-            // Its start was lost.
+            // The start of the block was lost.
             let block = match (&delta.text, &delta.thinking, delta.partial_json.as_deref()) {
                 (Some(_), ..) => Block::of("text"),
                 (None, Some(_), _) => Block::of("thinking"),
@@ -324,7 +325,7 @@ impl AnthropicDecoder {
         }
     }
 
-    /// Counts are cumulative; absent ones are unchanged.
+    /// Updates the usage. Counts are cumulative; absent ones are unchanged.
     fn count(&mut self, reported: Reported<WireUsage>, out: &mut Vec<StreamEvent>) {
         let Some(wire) = self.answer.counts(reported) else {
             return;
@@ -399,7 +400,7 @@ impl ObjectDecoder for AnthropicDecoder {
         let Some(frame) = repair::read::<Frame>(data, FRAME, &mut self.answer) else {
             return false;
         };
-        // Proxies leave out one of them.
+        // Proxies omit the type or the name.
         let name = frame.r#type.clone().or_else(|| name.map(str::to_owned));
         let name = name.or_else(|| frame.kind().map(str::to_owned));
         if let Some(name) = name {

@@ -76,7 +76,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The type of an event that leaves it out.
+    /// The type of the event, also if the event omits it.
     pub(super) fn kind(&self) -> Option<&'static str> {
         match (&self.message, &self.content_block, &self.delta) {
             (Some(Start { id: Some(_), .. }), ..) => Some("message_start"),
@@ -127,7 +127,7 @@ impl Block {
         }
     }
 
-    /// The type, also of a block that leaves it out.
+    /// The type of the block, also if the block omits it.
     pub(super) fn kind(&self) -> &str {
         match self.r#type.as_str() {
             "" if self.text.is_some() => "text",
@@ -169,8 +169,8 @@ pub(super) struct BlockDelta {
     pub(super) stop_reason: Option<String>,
     #[serde(default)]
     pub(super) stop_details: Value,
-    /// The summary of a compaction. It is the last field: a list in place of the object would fill the first one, and any value
-    /// fits here.
+    /// The summary of a compaction. It must be the last field: a list in place of the object would
+    /// fill the first fields, and this field accepts any value.
     #[serde(default)]
     pub(super) content: Option<Value>,
 }

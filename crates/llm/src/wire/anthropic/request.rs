@@ -17,7 +17,7 @@ use crate::wire::tool_schema::lower;
 
 /// The API version on Google Vertex.
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
-/// Searches of the provider for one answer at most.
+/// Maximum number of searches of the provider for one answer.
 const SEARCHES: u32 = 4;
 const DEFAULT_VERSION: &str = "2023-06-01";
 /// The first API version that rejects sampling parameters.
@@ -225,8 +225,8 @@ struct Sent {
     blocks: Vec<Value>,
 }
 
-/// Results of a turn and the user message after them are sent as one user message, results first.
-/// `prefix` is continued with them. The last ones of the user are marked.
+/// The messages as sent. Results of a turn and the user message after them are one user message,
+/// results first. Each message is added to `prefix`. The last user messages are marked.
 fn messages(
     prepared: &[Message],
     (marked, control): (usize, &Value),
@@ -318,7 +318,8 @@ fn remove_open_steps(blocks: &mut Vec<Value>) {
     });
 }
 
-/// `None` for thinking without a signature, which cannot be sent back.
+/// A block of an answer as sent; `None` for thinking without a signature, which cannot be sent
+/// back.
 fn assistant_block(block: &AssistantBlock) -> Option<Value> {
     if let Some(step) = block.hosted_step() {
         return serde_json::from_str(step).ok();

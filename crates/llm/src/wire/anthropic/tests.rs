@@ -241,8 +241,7 @@ fn paused_answer_is_sent_back_with_its_steps() {
     );
 }
 
-/// Another model of the provider answers instead: both are named.
-/// A proxy that wraps the object of a delta in a list.
+/// A proxy wraps the object of a delta in a list.
 #[test]
 fn delta_in_a_list_loses_no_text() {
     let texts = block(0, &json!({"type": "text", "text": ""}));
@@ -253,6 +252,7 @@ fn delta_in_a_list_loses_no_text() {
     assert_eq!(message.text(), "hello");
 }
 
+/// Another model of the provider answers instead: a warning names both.
 #[test]
 fn fallback_is_named() {
     let fallback = json!({"type": "fallback", "from": {"model": "big"}, "to": {"model": "small"},
@@ -331,7 +331,7 @@ fn answer_is_complete_only_with_its_end_marker() {
     assert_eq!(status, SUCCESS_TEXT);
 }
 
-/// Types of events and blocks, and indices, are found by what is there.
+/// Missing types and indices of events and blocks are derived from their other fields.
 #[test]
 fn missing_types_and_indices_are_found() {
     let mut events = vec![

@@ -87,7 +87,7 @@ enum Kind {
 
 impl Kind {
     /// Whether `delta` continues a block of this kind.
-    fn takes(&self, delta: &BlockDelta) -> bool {
+    fn accepts(&self, delta: &BlockDelta) -> bool {
         match self {
             Self::Text => delta.text.is_some(),
             Self::Thinking { .. } | Self::Redacted { .. } => delta.reasoning_content.is_some(),
@@ -230,7 +230,7 @@ impl BedrockDecoder {
         self.answer.note_parts(&frame.delta.others, PARTS);
         match name {
             "contentBlockStart" => {
-                // A new block has the index of one that was not read.
+                // A new block replaces a skipped one with the same index.
                 self.open
                     .retain(|open| open.remote != remote || !matches!(open.kind, Kind::Skipped));
                 let tool = frame.start.tool_use;
@@ -275,9 +275,9 @@ impl BedrockDecoder {
         let is_skipped = |open: &Open| {
             remote.is_some() && open.remote == remote && matches!(open.kind, Kind::Skipped)
         };
-        // Without a valid index, it is the newest of its kind.
+        // Without a valid index, the delta continues the newest block of its kind.
         let continues =
-            |open: &Open| (remote.is_none() || open.remote == remote) && open.kind.takes(&delta);
+            |open: &Open| (remote.is_none() || open.remote == remote) && open.kind.accepts(&delta);
         let at = open.iter().rposition(continues);
         if at.is_none() && open.iter().any(is_skipped) {
             return;
@@ -320,7 +320,7 @@ impl BedrockDecoder {
         }
     }
 
-    /// The counts in the stream are disjoint too.
+    /// Updates the usage. The counts in the stream are disjoint, as in [`Usage`].
     fn count(&mut self, wire: &WireUsage, out: &mut Vec<StreamEvent>) {
         let usage = &mut self.answer.usage;
         usage.input = wire.input_tokens.or_zero();

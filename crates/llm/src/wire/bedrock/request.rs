@@ -30,7 +30,8 @@ pub(super) fn body(request: &Request) -> Body {
     if let Some(fields) = thinking {
         body.insert("additionalModelRequestFields".into(), fields);
     }
-    // The API cannot forbid calls. Thinking that is bound to the request needs the same definitions again.
+    // The API cannot forbid calls. Thinking that is bound to the conversation needs the same
+    // definitions again.
     let offers =
         request.options.tool_choice != ToolChoice::None || request.model.compat.bound_thinking;
     let offered = context.tools.iter().filter(|_| offers);
@@ -129,8 +130,8 @@ fn mark(list: &mut Vec<Value>, marks: bool) {
     }
 }
 
-/// Results of a turn and the user message after them are sent as one user message, results first.
-/// `prefix` is continued with them.
+/// The messages as sent. Results of a turn and the user message after them are one user message,
+/// results first. Each message is added to `prefix`.
 fn messages(request: &Request, marks: bool, mut prefix: Option<&mut Prefix>) -> Value {
     let mut sent: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in handover::prepare(&request.context.messages, &request.model) {
@@ -182,7 +183,8 @@ fn content(block: &ContentBlock) -> Value {
     }
 }
 
-/// Letters, digits, single spaces, hyphens, parentheses and brackets are accepted.
+/// The name of a document as the API accepts it: letters, digits, single spaces, hyphens,
+/// parentheses and brackets.
 fn document_name(name: &str) -> String {
     let accepted = |char: char| char.is_ascii_alphanumeric() || "-()[]".contains(char);
     let words = name.split(|char| !accepted(char));
@@ -208,7 +210,8 @@ fn tool_result(result: &ToolResult) -> Value {
     json!({ "toolResult": sent })
 }
 
-/// `None` for thinking without a signature, which cannot be sent back.
+/// A block of an answer as sent; `None` for thinking without a signature, which cannot be sent
+/// back.
 fn block(block: &AssistantBlock) -> Option<Value> {
     Some(match block {
         AssistantBlock::Text { text, .. } => json!({ "text": text }),

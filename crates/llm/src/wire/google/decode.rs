@@ -200,7 +200,7 @@ impl GoogleDecoder {
         let index = self.answer.open_call(id, name, out);
         let raw = match call.args {
             None | Some(Value::Null) => "{}".to_owned(),
-            // Gateways send the object as text.
+            // Some gateways send the object as text.
             Some(Value::String(text)) => text,
             Some(args) => args.to_string(),
         };

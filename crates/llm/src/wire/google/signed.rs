@@ -1,8 +1,8 @@
 //! The signed ranges of a text.
 //!
-//! The vendor signs single parts of its stream and requires each signature on exactly its part, while the
-//! parts are displayed as one text. So a block records its signed ranges, and is split there again when it is
-//! sent back. Text between signed ranges can be sent as one part.
+//! The vendor signs single parts of its stream and requires each signature on exactly its part,
+//! while the parts are displayed as one text. So a block records its signed ranges, and is split at
+//! them when it is sent back. Text between signed ranges can be sent as one part.
 
 use serde::{Deserialize, Serialize};
 

@@ -17,7 +17,7 @@ use crate::wire::reported::Reported;
 use crate::wire::think_tags::{Part, ThinkTags};
 use crate::wire::vocabulary::{End, PartRow, ReasonRow, Use, find};
 
-/// The vendors of this format have further words for the same.
+/// The reasons; the vendors of this format have several words for the same reason.
 pub(super) const REASONS: &[ReasonRow] = &[
     ("stop", End::Done),
     ("end_turn", End::Done),
@@ -197,7 +197,7 @@ impl ChatDecoder {
         }
     }
 
-    /// Reports the page of a part, or names a part without text.
+    /// Reports the page of a part, or warns about a part without text.
     fn note(&mut self, part: &frame::Part, out: &mut Vec<StreamEvent>) {
         let Some(kind) = part.r#type.as_deref() else {
             return;
@@ -211,7 +211,7 @@ impl ChatDecoder {
 
     /// Adds text that can contain thinking.
     fn write(&mut self, text: &str, out: &mut Vec<StreamEvent>) {
-        // Also text that is held back.
+        // Text that is held back counts, too.
         self.has_content |= !text.is_empty();
         for part in self.tags.push(text) {
             self.add(part, out);
@@ -279,14 +279,14 @@ impl ChatDecoder {
             },
             Open::Thinking(index) => Delta::ThinkingEnd {
                 index,
-                signature: self.signature.take().or(self.take_details()),
+                signature: self.signature.take().or(self.finish_details()),
                 redacted: false,
             },
         };
         out.push(StreamEvent::Delta(end));
     }
 
-    fn take_details(&mut self) -> Option<String> {
+    fn finish_details(&mut self) -> Option<String> {
         let details = std::mem::take(&mut self.details);
         (!details.is_empty()).then(|| Value::Array(details).to_string())
     }
@@ -294,7 +294,7 @@ impl ChatDecoder {
     fn end(&mut self, out: &mut Vec<StreamEvent>) {
         self.write_rest(out);
         self.close(out);
-        if let Some(details) = self.take_details() {
+        if let Some(details) = self.finish_details() {
             self.answer.hidden_thinking(details, out);
         }
         self.calls.finish(&mut self.answer, out);
@@ -319,7 +319,8 @@ impl ObjectDecoder for ChatDecoder {
             self.decode(frame, data, out);
             return true;
         }
-        // A chunk without choices has results of filters, is of an unknown kind, or is an error.
+        // A chunk without choices contains results of filters, is of an unknown kind, or is an
+        // error.
         let body = serde_json::from_str::<Value>(data).unwrap_or_default();
         if let Some(fault) = Fault::from_body(&body) {
             self.answer.fail_with(&fault, out);

@@ -86,7 +86,7 @@ pub(super) struct Choice {
     /// The complete message, of servers that do not stream.
     #[serde(default, deserialize_with = "or_default")]
     pub message: MessageDelta,
-    /// The text of the older completions.
+    /// The text in the older completions format.
     #[serde(default)]
     pub text: Option<String>,
     #[serde(default)]
@@ -195,7 +195,7 @@ pub(super) struct CallFragment {
     pub id: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     pub function: Function,
-    /// Name and arguments of servers that leave out `function`.
+    /// Name and arguments on servers that omit `function`.
     #[serde(flatten)]
     pub flat: Function,
     /// Gemini's signatures on its compatible endpoint; returned unchanged.

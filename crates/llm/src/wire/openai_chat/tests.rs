@@ -131,7 +131,7 @@ fn calls_in_unusual_forms_are_decoded() {
         call("a", json!({"path": "x"})),
         call("b", json!({"path": "y"})),
     ];
-    // The id in every fragment, a null name, and `stop` as the reason.
+    // The server sends the id in every fragment, a null name, and `stop` as the reason.
     let (message, _) = play_data(
         &chat(),
         &[
@@ -170,7 +170,7 @@ fn calls_in_unusual_forms_are_decoded() {
         made,
         [(true, &json!({"path": "x"})), (true, &json!({"path": "y"}))]
     );
-    // The name after the arguments, and the deprecated form.
+    // The name follows the arguments, or the call has the deprecated form.
     assert_eq!(
         content(&[
             calls(&json!([{"index": 0, "id": "a", "function": {"arguments": "{\"path\":"}}])),

@@ -1,9 +1,9 @@
 //! Decodes answers of Responses.
 //!
-//! Uses `data.type`, because some proxies remove the `event:` field. Unknown events and items are skipped. An
-//! answer is complete only after `response.completed` or `response.incomplete`, which repeat all items:
-//! missing parts of the stream are taken from there (encrypted reasoning on Azure, all items of servers that
-//! do not really stream).
+//! Uses `data.type`, because some proxies remove the `event:` field. Unknown events and items are
+//! skipped. An answer is complete only after `response.completed` or `response.incomplete`, which
+//! repeat all items: missing parts of the stream are taken from these events (encrypted reasoning
+//! on Azure, all items of servers that do not really stream).
 
 use std::borrow::Cow;
 
@@ -135,7 +135,7 @@ impl ResponsesDecoder {
         match step {
             Step::Begin | Step::Fail => {}
             Step::Open => {
-                // A call without a name starts with its end.
+                // A call without a name starts only when its end has the name.
                 let item = frame.item.filter(|item| !item.fields.is_nameless_call());
                 if let Some(item) = item {
                     items.open(frame.output_index, &item.fields, answer, out);

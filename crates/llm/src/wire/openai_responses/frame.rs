@@ -58,10 +58,10 @@ pub(super) const ARGUMENTS_FRAME: Shape = Shape::Object(&[
 pub(super) struct Frame {
     #[serde(default, deserialize_with = "or_default")]
     pub r#type: String,
-    /// Absent on llama.cpp.
+    /// The index of the item; absent on llama.cpp.
     #[serde(default)]
     pub output_index: Option<u64>,
-    /// Some routers encrypt it differently in every event.
+    /// The id of the item. Some routers encrypt it differently in every event.
     #[serde(default)]
     pub item_id: Option<String>,
     #[serde(default)]
@@ -100,7 +100,7 @@ pub(super) struct ItemFields {
     pub call_id: Option<String>,
     #[serde(default)]
     pub name: Option<String>,
-    /// JSON text.
+    /// The arguments as JSON text.
     #[serde(default)]
     pub arguments: Option<String>,
     /// The input of a freeform call.

@@ -37,10 +37,10 @@ pub(super) enum Kind {
     Call {
         index: usize,
         raw: String,
-        /// The call has a text instead of arguments.
+        /// Whether the call has a text instead of arguments.
         is_freeform: bool,
     },
-    /// Ended, or of an unknown kind.
+    /// An item that has ended, or is of an unknown kind.
     Closed,
 }
 
@@ -342,7 +342,7 @@ impl Items {
         out: &mut Vec<StreamEvent>,
     ) {
         let id = item.fields.id.as_deref();
-        // An item of another type has an index that is wrong.
+        // If the item at the index has another type, the index is wrong.
         let named =
             |have: &OpenItem| have.is_named(output_index, id) && have.name == item.fields.r#type;
         let at = match self.items.iter().rposition(named) {

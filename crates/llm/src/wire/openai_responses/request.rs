@@ -1,8 +1,8 @@
 //! Encodes requests of Responses. A body extends that of the previous turn.
 //!
-//! The server stores no state, so items are sent without their ids: it would look them up and report missing
-//! items. Reasoning is sent back unchanged, directly before the item that follows it. Reasoning at the end of
-//! an interrupted answer is omitted.
+//! The server stores no state, so items are sent without their ids: the server would look up the
+//! ids and report missing items. Reasoning is sent back unchanged, directly before the item that
+//! follows it. Reasoning at the end of an interrupted answer is omitted.
 
 use std::collections::HashSet;
 
@@ -91,7 +91,7 @@ fn ask_for_thinking(request: &Request, body: &mut Map<String, Value>) {
     body.insert("reasoning".into(), reasoning);
 }
 
-/// Not strict: strict mode accepts only some schemas.
+/// A tool as sent. It is not strict, because strict mode accepts only some schemas.
 fn tool(spec: &ToolSpec, request: &Request) -> Value {
     if let Some(freeform) = freeform(spec, request) {
         return json!({
@@ -176,7 +176,7 @@ fn part(block: &ContentBlock) -> Value {
     }
 }
 
-/// Text alone is sent as a string, which every server accepts.
+/// The output of a result. Text alone is sent as a string, which every server accepts.
 fn output(result: &ToolResult) -> Value {
     if result.content.iter().any(|block| block.data().is_some()) {
         return result.content.iter().map(part).collect();

@@ -1,4 +1,4 @@
-//! Makes a valid schema: every keyword has the type that the standard wants.
+//! Makes a valid schema: every keyword has the type that the standard requires.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::{Dialect, target};
 
 /// Maximum depth. Deeper schemas accept anything.
 const DEPTH: usize = 16;
-/// Maximum number of subschemas, as references can multiply them where they are replaced.
+/// Maximum number of subschemas: replacing references can multiply them.
 const SUBSCHEMAS: usize = 5000;
 
 /// Names of types in other languages.
@@ -161,7 +161,7 @@ impl Fixer<'_> {
                     let properties = self.properties(value, &mut required, depth);
                     fixed.insert("properties".into(), properties.into());
                 }
-                // Keeps its place until the properties are known.
+                // A placeholder keeps the position of the keyword until the properties are known.
                 "required" => {
                     fixed.insert("required".into(), Value::Null);
                 }
@@ -209,7 +209,7 @@ impl Fixer<'_> {
         }
     }
 
-    /// Properties, also if they are a list of names or of schemas with names.
+    /// Fixes properties, also if they are a list of names or of schemas with names.
     fn properties(
         &mut self,
         value: &Value,
@@ -245,7 +245,8 @@ impl Fixer<'_> {
         fixed
     }
 
-    /// The schema of all items. That of a tuple accepts each of its items everywhere.
+    /// Fixes the schema of all items. The schema of a tuple becomes one that accepts each of its
+    /// items at every position.
     fn items(
         &mut self,
         keyword: &str,
@@ -255,7 +256,7 @@ impl Fixer<'_> {
     ) {
         let mut kinds: Vec<Value> = Vec::new();
         match value {
-            // The items after a tuple.
+            // The schema of the items after a tuple is dropped.
             _ if keyword == "items" && fixed.contains_key("items") => return,
             Value::Array(tuple) => {
                 for item in tuple {
@@ -288,13 +289,13 @@ impl Fixer<'_> {
         (!fixed.is_empty()).then(|| fixed.into())
     }
 
-    /// The schema with what its reference leads to, where references are not sent.
+    /// The schema with its reference replaced by the target, for formats without references.
     fn without_reference(&self, schema: &Map<String, Value>) -> Option<Map<String, Value>> {
         let path = schema.get("$ref").filter(|_| !self.dialect.references)?;
         let mut merged = schema.clone();
         merged.shift_remove("$ref");
         let mut next = path.as_str().and_then(|path| target(self.root, path));
-        // A chain of references.
+        // The target can be a reference, too.
         for _ in 0..=DEPTH {
             let Some(found) = next else { break };
             for (keyword, value) in found {
@@ -309,7 +310,7 @@ impl Fixer<'_> {
     }
 }
 
-/// Adds what belongs to the type, and the names of required properties.
+/// Adds the keywords that the type requires, and the names of required properties.
 fn finish(schema: &Map<String, Value>, fixed: &mut Map<String, Value>, lifted: Vec<String>) {
     if fixed.contains_key("properties") && !fixed.contains_key("type") {
         fixed.shift_insert(0, "type".into(), "object".into());
@@ -387,7 +388,7 @@ fn values(value: &Value) -> Option<Value> {
     (!values.is_empty()).then(|| values.into())
 }
 
-/// Old drafts have flags for exclusive bounds.
+/// Converts the flags for exclusive bounds of old drafts.
 fn bounds(schema: &Map<String, Value>, fixed: &mut Map<String, Value>) {
     for (exclusive, bound) in [
         ("exclusiveMinimum", "minimum"),

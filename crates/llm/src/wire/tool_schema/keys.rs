@@ -35,7 +35,7 @@ impl OriginalKeys {
     }
 }
 
-/// The renamed properties of a tool with the schema `schema`, if there are any.
+/// The renamed properties of a tool with this `schema`, if there are any.
 pub(crate) fn original_keys(schema: &Value, api: Api) -> Option<OriginalKeys> {
     has_odd_key(schema).then(|| lowered(schema, api).1)
 }

@@ -1,12 +1,12 @@
 //! Lowers the JSON schemas of tools to what vendors accept.
 //!
-//! Servers and plugins bring schemas in any condition, and a vendor refuses the complete request for one of them. What
-//! is wrong, or what a vendor does not accept, becomes less strict, never stricter (except for recursive references
-//! where a vendor has none, which become plain objects). Arguments are checked against the original schema before the
-//! tool runs.
+//! Servers and plugins bring schemas in any condition, and a vendor refuses the complete request
+//! for one of them. A part that is wrong, or that a vendor does not accept, becomes less strict,
+//! never stricter (except that recursive references become plain objects if a vendor supports
+//! none). Arguments are checked against the original schema before the tool runs.
 //!
 //! - `fix` makes a valid schema: every keyword has its type, references lead somewhere, depth is limited.
-//! - `top` makes the schema of an object without choices, as every vendor wants it.
+//! - `top` makes the schema of an object without choices, as every vendor requires.
 //! - `openapi` converts to the subset of Google.
 //! - `keys` renames properties whose names are not accepted; the arguments of calls get the original names back.
 
@@ -28,12 +28,13 @@ use crate::model::Api;
 struct Dialect {
     /// References within the schema; otherwise they are replaced by what they refer to.
     references: bool,
-    /// The subset of OpenAPI instead of JSON schema.
+    /// Whether the format has the subset of OpenAPI instead of JSON schema.
     openapi: bool,
 }
 
-/// Rows for the wire formats. Not in the table: no vendor accepts choices, enumerations or other types than `object` at
-/// the top level, OpenAI requires `properties` there and `items` of arrays, and Anthropic limits names of properties.
+/// Rows for the wire formats. The table omits what holds for all: no vendor accepts choices,
+/// enumerations or other types than `object` at the top level, OpenAI requires `properties` there
+/// and `items` of arrays, and Anthropic limits names of properties.
 ///
 /// Sources: <https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use>,
 /// <https://platform.openai.com/docs/guides/function-calling>, <https://ai.google.dev/api/caching#Schema>,
@@ -70,7 +71,8 @@ pub(crate) fn lower(schema: &Value, api: Api) -> Value {
     lowered(schema, api).0
 }
 
-/// The schema without what is wrong in it: a part that is no JSON schema accepts anything.
+/// The schema with its errors fixed: a part that is no JSON schema becomes one that accepts
+/// anything.
 pub fn valid_schema(schema: &Value) -> Value {
     let mut fixed = fix::fix(schema, JSON_SCHEMA);
     fix::remove_dangling(&mut fixed);

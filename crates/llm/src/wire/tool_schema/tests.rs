@@ -165,7 +165,7 @@ fn valid_schema_is_sent_as_it_is() {
     assert_eq!(lower(&schema, Api::Ollama), inlined);
 }
 
-/// Schemas that a vendor refuses, and what is sent instead.
+/// Schemas that a vendor refuses, and the schemas that are sent instead.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn refused_schemas_are_repaired() {

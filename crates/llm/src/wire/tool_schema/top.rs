@@ -47,7 +47,8 @@ struct Shape {
 }
 
 impl Shape {
-    /// The properties of a schema: its own, those of everything that it combines, and those of all choices.
+    /// The properties of a schema: its own, and those of all schemas that it combines or chooses
+    /// from.
     fn of(schema: &Map<String, Value>, root: &Value, depth: usize) -> Self {
         let mut shape = Self::default();
         if depth > DEPTH {
@@ -106,7 +107,7 @@ impl Shape {
         }
     }
 
-    /// Adds properties. One that differs accepts both.
+    /// Adds properties. A property with two different schemas accepts both.
     fn add(&mut self, properties: Map<String, Value>) {
         for (name, schema) in properties {
             match self.properties.get_mut(&name) {

@@ -2,8 +2,8 @@ use super::*;
 
 const WIDTH: usize = 80;
 
-/// Streams `text` in deltas of `step` bytes and lays every state out. Returns the most bytes that a delta parses
-/// after the first hundred, and the document.
+/// Streams `text` in deltas of `step` bytes, and lays out every state. Returns the most bytes that
+/// a delta parses after the first hundred, and the document.
 fn streamed(text: &str, step: usize) -> (usize, Markdown) {
     let mut document = Markdown::new();
     let mut most = 0;

@@ -13,7 +13,7 @@ fn rows(document: &mut Markdown, width: usize) -> Vec<Row> {
     rows
 }
 
-/// The document, split wherever that is possible.
+/// The document, split at every possible place.
 fn split_everywhere(source: &str) -> Markdown {
     let mut document = Markdown {
         splits_all: true,
@@ -171,7 +171,8 @@ proptest! {
     }
 }
 
-/// Streams `lines` in deltas of half a line, each drawn: the most bytes that a delta parses, and the sum.
+/// Streams `lines` in deltas of half a line and draws each. Returns the maximum number of bytes
+/// that a delta parses, and the sum.
 fn parsed_bytes(
     document: &mut Markdown,
     lines: std::ops::Range<usize>,
@@ -258,7 +259,7 @@ fn a_delta_costs_the_same_early_and_late() {
             early.0.max(late.0) <= 64 * 1024,
             "{name}: {early:?}, late {late:?}"
         );
-        // Two deltas a line.
+        // Each line has two deltas.
         let mean = early.1.max(late.1) / 200;
         assert!(mean <= 8 * 1024, "{name}: {mean}");
     }

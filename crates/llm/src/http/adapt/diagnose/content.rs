@@ -80,7 +80,7 @@ const VALUE_WORDS: [&str; 22] = [
 ];
 
 impl Refusal<'_> {
-    /// Images and files.
+    /// Diagnoses errors about images and files.
     pub(super) fn content(&self) -> Option<Diagnosis> {
         let blocks = self.blocks();
         if self.request.model.api == Api::OpenaiChatCompletions
@@ -154,7 +154,8 @@ impl Refusal<'_> {
         messages.flat_map(data_blocks).collect()
     }
 
-    /// The images and files of the newest message that has any: with the earlier ones, requests succeeded.
+    /// The images and files of the newest message that has any: earlier ones were part of
+    /// successful requests.
     fn newest_blocks(&self) -> Vec<&ContentBlock> {
         let messages = self.request.context.messages.iter().rev();
         let mut messages = messages.map(|message| data_blocks(message).collect::<Vec<_>>());

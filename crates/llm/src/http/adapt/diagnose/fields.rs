@@ -4,7 +4,7 @@ use super::{Diagnosis, Refusal, is_named};
 use crate::http::adapt::Change;
 use crate::model::Api;
 
-/// Fields without which no request makes sense.
+/// Fields that every request needs.
 const ESSENTIAL: [&str; 9] = [
     "model",
     "messages",
@@ -17,9 +17,10 @@ const ESSENTIAL: [&str; 9] = [
     "anthropic_version",
 ];
 
-/// Fields, other words for them, and what says in `compat` of models.json that a server does not have them.
+/// Fields, other words for them, and the setting in `compat` of models.json for servers that do not
+/// have them.
 const FIELDS: [(&str, &[&str], &str); 14] = [
-    // An error about it can mention thinking.
+    // An error about the temperature can mention thinking.
     ("/temperature", &["temperature"], ""),
     ("/generationConfig/temperature", &["temperature"], ""),
     ("/inferenceConfig/temperature", &["temperature"], ""),
@@ -77,7 +78,8 @@ const FIELDS: [(&str, &[&str], &str); 14] = [
 ];
 
 impl Refusal<'_> {
-    /// A field of the body, the role of the system prompt, or the output limit.
+    /// Diagnoses errors about a field of the body, the role of the system prompt, or the output
+    /// limit.
     pub(super) fn field(&self) -> Option<Diagnosis> {
         if self.says(&["developer"])
             && self.says(&["role", "unknown variant", "input should be"])
@@ -126,7 +128,7 @@ impl Refusal<'_> {
         )
     }
 
-    /// The other name of the output limit.
+    /// Diagnoses an output limit that has another name on this server.
     fn renamed(&self) -> Option<Diagnosis> {
         const NAMES: [(&str, &str, &str); 2] = [
             ("max_completion_tokens", "max_tokens", "true"),
@@ -151,7 +153,7 @@ impl Refusal<'_> {
         ))
     }
 
-    /// The greatest output limit that the model accepts.
+    /// Diagnoses an output limit above the maximum of the model.
     fn output_limit(&self) -> Option<Diagnosis> {
         let is_about_limit = self.says(&[
             "max_tokens",

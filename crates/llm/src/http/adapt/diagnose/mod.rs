@@ -1,7 +1,8 @@
 //! Finds the part of a request that an error names.
 //!
-//! Errors have a path (`messages.3.content.1.image`, `tools[11].function.parameters`), the name of a parameter or a tool,
-//! or only words. Only errors that say that something is refused count: a busy server can say anything.
+//! Errors have a path (`messages.3.content.1.image`, `tools[11].function.parameters`), the name of
+//! a parameter or a tool, or only words. Only errors about a refusal are used: a busy server can
+//! send any text.
 
 mod content;
 mod fields;
@@ -92,7 +93,7 @@ impl Refusal<'_> {
         self.says(&REFUSALS) || !self.param.is_empty()
     }
 
-    /// `what` was refused, so `then`.
+    /// The diagnosis that `what` was refused, and `then` the consequence for the user.
     fn diagnosis(&self, change: Change, what: &str, then: &str) -> Diagnosis {
         let words: Vec<&str> = self.message.split_whitespace().collect();
         let words = words.join(" ");
@@ -113,7 +114,7 @@ impl Refusal<'_> {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     }
 
-    /// Signatures of thinking that the vendor does not accept.
+    /// Diagnoses signatures of thinking that the vendor does not accept.
     fn signatures(&self) -> Option<Diagnosis> {
         let named = self.says(&[
             "signature",

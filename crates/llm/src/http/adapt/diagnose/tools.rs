@@ -5,7 +5,7 @@ use crate::http::adapt::{Change, hash_of_tool, server_of};
 use crate::provider::ToolSpec;
 
 impl Refusal<'_> {
-    /// A tool, or all of them.
+    /// Diagnoses errors about a tool, or about all tools.
     pub(super) fn tool(&self) -> Option<Diagnosis> {
         let tools = &self.request.context.tools;
         if tools.is_empty() {
@@ -27,7 +27,7 @@ impl Refusal<'_> {
         let named = at.and_then(|at| tools.get(at)).or_else(|| {
             let about = || tools.iter().filter(|_| is_about_tools);
             about().find(|tool| quoted(&tool.name)).or_else(|| {
-                // The name that the server has for its tool, if it is only one.
+                // The MCP server's own name of the tool, if only one tool has it.
                 let of_server =
                     |tool: &&ToolSpec| server_of(&tool.name).is_some_and(|(_, name)| quoted(name));
                 let mut found = about().filter(of_server);
@@ -60,7 +60,7 @@ impl Refusal<'_> {
         if has_none || self.has_param("tools") {
             return Some(self.diagnosis(Change::NoTools, "tools", "it is called without them"));
         }
-        // The error names no tool: it is searched for.
+        // The error names no tool, so the tool is searched for.
         (is_about_tools && self.says(&SCHEMA_WORDS)).then(|| {
             self.diagnosis(
                 Change::UnknownTool,
