@@ -65,25 +65,10 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
         if !runs_parts {
             continue;
         }
-<<<<<<< HEAD
         add_rest(before, rest, program, others);
         let option = before.last().map_or("", |last| last.text.as_str());
         if unnamed.iter().flatten().any(|unnamed| *unnamed == option) {
             add_value(rest, others);
-=======
-        let last = before.last().map_or("", |last| last.text.as_str());
-        let is_after = |word: &Word| BEFORE.contains(&word.text.as_str());
-        // The input of `xargs` is an argument, unless only the input can be the command.
-        let skipped = usize::from(program.container == Container::Image);
-        let is_argument = word.from_input && !before.iter().rev().take(skipped + 1).any(is_after);
-        if before.iter().any(is_after) && !is_argument {
-            let given = &rest[0];
-            let is_container = program.container != Container::No;
-            let reads = others.feeds_input
-                && super::runs_input(name_of(&given.text), &rest[1..], others.feeds_input);
-            others.runs_input |= reads || (is_container && given.from_input);
-            push(rest.to_vec(), others);
->>>>>>> w53a
         }
         let value = text.split_once('=').map_or("", |(_, value)| value);
         add_text(value, depth, others);
@@ -112,7 +97,7 @@ fn add_argument(text: &str, depth: usize, others: &mut Equivalents) {
 /// Adds the arguments `rest` as a command if a word like `exec` or `--` is among those before them.
 fn add_rest(before: &[Word], rest: &[Word], program: &Program, others: &mut Equivalents) {
     let is_start = |word: &Word| STARTS.contains(&word.text.as_str());
-    // The input of `xargs` is an argument, unless nothing else can be the command.
+    // The input of `xargs` is an argument, unless only the input can be the command.
     let skipped = usize::from(program.container == Container::Image);
     let is_argument = rest[0].from_input && !before.iter().rev().take(skipped + 1).any(is_start);
     if !before.iter().any(is_start) || is_argument {
