@@ -1,5 +1,5 @@
 #!/bin/sh
-# Draw the screenshots of the documentation with the program: every screen in two themes and two sizes.
+# Draw the screenshots of the documentation with the program: every screen in two themes and four sizes.
 #
 #     cargo build --bins --example picture && scripts/pictures.sh [PICTURE]
 #
@@ -23,30 +23,30 @@ fresh() {
 
 # Draw the screenshot of the README.
 fresh
-"$picture" 100x38 'wait=Ask' 'type=Why does the last check fail?' 'key=\r' 'wait=of any length' 'gone=Working' \
+"$picture" 100x38 'wait=Ask' 'type=Why does the last check fail?' 'key=\r' 'wait=any length' 'gone=Working' \
     "draw=$out/conversation.svg" -- --model script/conversation.json
 
 # Draw the branches on a large screen.
 fresh
 "$picture" 160x45 --theme dark \
-    'wait=Ask' 'wait=is ready' 'type=Why does the last check fail?' 'key=\r' 'wait=of any length' 'gone=Working' \
-    'type=/undo' 'key=\r' 'gone=of any length' 'wait=last check fail?' 'key=\r' 'wait=another way' 'gone=Working' \
-    'type=/tree' 'key=\r' 'wait=Tree' 'wait=filter' "draw=$out/tree-dark-160.svg" \
+    'wait=Ask' 'wait=is ready' 'type=Why does the last check fail?' 'key=\r' 'wait=any length' 'gone=Working' \
+    'type=/undo' 'key=\r' 'gone=any length' 'wait=last check fail?' 'key=\r' 'wait=another way' 'gone=Working' \
+    'type=/tree' 'key=\r' 'wait=Tree' 'wait=? keys' "draw=$out/tree-dark-160.svg" \
     'key=d' 'wait=compare with' 'key=G' 'key=d' 'wait=Compare branches' "draw=$out/compare-dark-160.svg" \
     'key=\e' 'key=\e' 'gone=Tree' 'key=^L' 'wait=script' "draw=$out/models-dark-160.svg" \
     -- --model script/screens.json
 
-for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
+for variant in dark:120x40 light:120x40 dark:80x24 light:80x24 dark:100x30 dark:60x20; do
     theme=${variant%%:*}
     size=${variant##*:}
     end=$theme-${size%%x*}.svg
     fresh
     "$picture" "$size" --theme "$theme" \
         'wait=Ask' 'wait=is ready' "draw=$out/start-$end" \
-        'type=Why does the last check fail?' 'key=\r' 'wait=of any length' 'gone=Working' "draw=$out/tools-$end" \
+        'type=Why does the last check fail?' 'key=\r' 'wait=any length' 'gone=Working' "draw=$out/tools-$end" \
         'type=/diff' 'key=\r' 'wait=since the session' "draw=$out/diff-$end" 'key=\e' 'gone=since the session' \
-        'type=/undo' 'key=\r' 'gone=of any length' 'wait=last check fail?' 'key=\r' 'wait=another way' 'gone=Working' \
-        'type=/tree' 'key=\r' 'wait=Tree' 'wait=filter' "draw=$out/tree-$end" \
+        'type=/undo' 'key=\r' 'gone=any length' 'wait=last check fail?' 'key=\r' 'wait=another way' 'gone=Working' \
+        'type=/tree' 'key=\r' 'wait=Tree' 'wait=? keys' "draw=$out/tree-$end" \
         'key=d' 'wait=compare with' 'key=G' 'key=d' 'wait=Compare branches' "draw=$out/compare-$end" 'key=\e' 'key=\e' 'gone=Tree' \
         'type=Watch the folder' 'key=\r' 'wait=in the background.' 'gone=Working' \
         'key=\ej' 'wait=watching' "draw=$out/jobs-$end" 'key=\e' 'gone=Jobs' \
@@ -57,7 +57,7 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'key=\es' 'wait=Sessions' "draw=$out/sessions-$end" 'key=\e' 'gone=Sessions' \
         'type=/context' 'key=\r' 'wait=system' "draw=$out/context-$end" 'key=\e' 'gone=Largest' \
         'key=\eOP' 'wait=all keys' "draw=$out/help-$end" 'key=\e' 'gone=all keys' \
-        'type=/settings' 'key=\r' 'wait=value' "draw=$out/settings-$end" 'key=\e' 'gone=Settings' \
+        'type=/settings' 'key=\r' 'wait=enter change' "draw=$out/settings-$end" 'key=\e' 'gone=Settings' \
         'type=/keymap' 'key=\r' 'wait=Stop the model' "draw=$out/keymap-$end" 'key=\e' 'gone=Stop the model' \
         'type=/theme' 'key=\r' 'wait=Themes' "draw=$out/themes-$end" 'key=\e' 'gone=Themes' \
         'type=What is the plan?' 'key=\r' 'wait=still op' "draw=$out/answer-$end" \
@@ -70,11 +70,11 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'type=Write a check for titles in Greek' 'key=^S' \
         'key=\eg' 'wait=Stashed prompts' 'wait=in Greek' "draw=$out/stash-$end" 'key=\e' 'gone=Stashed prompts' \
         'type=/login' 'key=\r' 'wait=Sign in' "draw=$out/login-$end" 'key=\e' 'gone=Sign in' \
-        'type=/settings' 'key=\r' 'wait=value' 'type=max_retries' 'key=\r' 'wait=enter save' \
+        'type=/settings' 'key=\r' 'wait=enter change' 'type=max_retries' 'key=\r' 'wait=enter save' \
         "draw=$out/value-$end" 'key=\e' 'gone=enter save' 'key=\e' 'gone=Settings' \
         'type=/keymap' 'key=\r' 'wait=command' 'type=retry_model' 'key=\r' 'wait=esc cancel' 'key=\et' \
         'wait=backspace' "draw=$out/capture-$end" 'key=\e' 'gone=backspace' 'key=\e' 'gone=bind keys' \
-        'type=How does the chat look on a phone?' 'key=\r' 'wait=▣ The chat' 'gone=Working' \
+        'type=How does the chat look on a phone?' 'key=\r' 'wait=▀▀' 'gone=Working' \
         "draw=$out/picture-$end" \
         'key=\eN' 'wait=is ready' 'type=Watch the folder' 'key=\r' 'wait=in the background.' 'gone=Working' \
         'key=\ep' 'wait=auto' 'key=\ep' 'wait=ask' 'type=Tidy up' 'key=\r' 'wait=once' 'key=\ea' \
@@ -84,8 +84,8 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         "draw=$out/queue-$end" 'key=\e0' 'wait=Tabs' "draw=$out/open-$end" 'key=\e' 'gone=Tabs' \
         'key=^R' 'wait=Prompt history' "draw=$out/history-$end" 'key=\e' 'gone=Prompt history' \
         'key=\eOS' 'wait=Permissions' "draw=$out/permissions-$end" 'key=\e' 'gone=Permissions' \
-        'type=/settings' 'key=\r' 'wait=value' 'type=keymap' 'key=\r' 'wait=enter save' \
+        'type=/settings' 'key=\r' 'wait=enter change' 'type=keymap' 'key=\r' 'wait=enter save' \
         'key=^U' 'type=emacs' 'key=\r' 'wait="emacs"' 'key=\e' 'gone=Settings' \
-        'gone=is in' 'key=^X' 'wait=Choose a model' "draw=$out/hints-$end" \
+        'gone=Saved keymap' 'key=^X' 'wait=Choose a model' "draw=$out/hints-$end" \
         -- --model script/screens.json
 done

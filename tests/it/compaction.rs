@@ -433,7 +433,7 @@ async fn user_is_warned_early_and_sees_the_context_report() {
     assert_eq!((report.window, report.used), (100_000, 81_000));
     let kinds: Vec<&str> = report.parts.iter().map(|part| part.kind.name()).collect();
     assert_eq!(kinds, ["system prompt", "tools", "prompts", "answers"]);
-    assert_eq!((report.goes.0, report.stays.0), (0, 2));
+    assert_eq!((report.goes.0, report.stays.0), (1, 1));
     assert!(report.automatic);
     open.host
         .send(Op::Tree(TreeOp::SetAutoCompact { enabled: false }));

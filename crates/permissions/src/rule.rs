@@ -161,6 +161,14 @@ impl Rule {
         self.tool.starts_with(char::is_uppercase) && !self.is_built_in() && !is_other
     }
 
+    /// The tool that the rule names, if it is neither built in nor one of `tools`. Those of MCP servers can come later.
+    pub fn unknown_tool(&self, tools: &[String]) -> Option<&str> {
+        let is_other = self.tool.contains("__") || self.tool.contains('*');
+        let is_known = is_other || self.is_built_in();
+        let is_one = |tool: &String| self.names_tool(tool);
+        (!is_known && !tools.iter().any(is_one)).then_some(&self.tool)
+    }
+
     /// Whether the rule names an MCP server that is none of `servers`.
     pub fn is_of_other_server(&self, servers: &[String]) -> bool {
         let named = self.tool.strip_prefix("mcp__").unwrap_or(&self.tool);

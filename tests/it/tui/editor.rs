@@ -16,7 +16,10 @@ async fn unsupported_thinking_level_reports_the_nearest() {
         .send("/thinking max")
         .shows("this model has no thinking level max; using high")
         .await;
-    screen.send("/thinking low").shows("mock/mock low").await;
+    screen
+        .send("/thinking low")
+        .shows("mock/mock thinking low")
+        .await;
 }
 
 #[tokio::test]

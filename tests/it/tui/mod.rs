@@ -17,6 +17,7 @@ mod changes;
 mod colours;
 mod contrast;
 mod editor;
+mod everyday;
 mod first_hour;
 mod frames;
 mod hooks;

@@ -179,14 +179,26 @@ async fn thinking_level_cycles_through_supported_levels() {
         .start()
         .await;
     assert!(screen.footer().ends_with("mock/mock"));
-    screen.press("backtab").shows("mock/mock low").await;
-    screen.press("backtab").shows("mock/mock high").await;
-    screen.send("/thinking medium").shows("mock/mock low").await;
+    screen
+        .press("backtab")
+        .shows("mock/mock thinking low")
+        .await;
+    screen
+        .press("backtab")
+        .shows("mock/mock thinking high")
+        .await;
+    screen
+        .send("/thinking medium")
+        .shows("mock/mock thinking low")
+        .await;
     screen.send("go").settled().await;
     let request = screen.provider.last_request().unwrap();
     assert_eq!(request.options.thinking, osier_llm::ThinkingLevel::Low);
-    screen.press("backtab backtab").hides("mock/mock low").await;
-    screen.hides("mock/mock high").await;
+    screen
+        .press("backtab backtab")
+        .hides("mock/mock thinking low")
+        .await;
+    screen.hides("mock/mock thinking high").await;
     assert!(screen.footer().ends_with("mock/mock"));
 }
 

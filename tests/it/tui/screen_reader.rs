@@ -169,7 +169,7 @@ async fn screens_have_no_decoration() {
         screen.press("esc").advance(Duration::from_secs(5));
     }
     screen.type_text("/");
-    screen.press("down down down down");
+    screen.press("down down down down down down");
     assert!(read(&mut screen).starts_with("diff"), "{}", screen.screen());
     insta::assert_snapshot!("linear_completion", screen.screen());
 }

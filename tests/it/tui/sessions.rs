@@ -71,14 +71,14 @@ async fn session_picker_opens_a_session() {
 #[tokio::test]
 async fn session_list_shows_its_keys_and_not_those_of_the_editor() {
     let mut screen = two_sessions().await;
-    let keys = "enter open · tab names/text · ctrl+r rename · ctrl+d delete";
-    assert!(screen.row(23).contains(keys), "{}", screen.screen());
+    let keys = "enter open · tab search text · alt+d all directories · ctrl+r rename";
+    assert!(screen.row(22).contains(keys), "{}", screen.screen());
     screen.press("enter").hides("enter open").await;
     screen.press("esc");
     let hint = "esc again to go back to an earlier prompt";
     assert!(screen.screen().contains(hint), "{}", screen.screen());
     screen.press("alt+s").shows("enter open").await;
-    assert!(screen.row(23).contains(keys), "{}", screen.screen());
+    assert!(screen.row(22).contains(keys), "{}", screen.screen());
     // Pressed again, this key would quit.
     screen.press("esc ctrl+c");
     assert!(screen.screen().contains("press ctrl+c again to quit"));

@@ -165,14 +165,14 @@ mod tests {
         assert_eq!(lacks(SlashClient::Terminal), "");
         assert_eq!(
             lacks(SlashClient::Chat),
-            "diff rewind settings tree memory answer copy-code copy-output doctor guide hooks import jobs keymap map panel \
-             search skills stash tab terminal todo"
+            "search diff rewind settings tree memory answer copy-code copy-output doctor guide hooks import jobs keymap map \
+             panel skills stash tab terminal todo vim"
         );
         assert_eq!(
             lacks(SlashClient::Editor),
-            "new resume diff undo rewind login settings theme tree memory help quit answer archive background clone close \
+            "new resume search diff undo rewind login settings theme tree memory help quit answer archive background clone close \
              copy copy-code copy-output doctor fan fork guide hooks import jobs keymap map panel pin redo restore retry \
-             search sessions skills stash tab takeover terminal todo"
+             sessions skills stash tab takeover terminal todo vim"
         );
         let has = |client| COMMANDS.iter().filter(move |one| one.works_in(client));
         let names = has(SlashClient::Script).map(|one| one.name);

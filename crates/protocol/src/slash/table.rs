@@ -22,9 +22,12 @@ macro_rules! table {
 
 table! {
     "model" Model "[NAME]" "Choose a model" .key("model_picker").everywhere(requests::model).in_scripts();
+    "thinking" Model "[LEVEL]" "Switch to the next thinking level"
+        .key("cycle_thinking").by_word().aliases(&["effort", "reasoning"]).values(<ThinkingLevel as Word>::NAMES).everywhere(requests::thinking);
     "new" Session "" "Start a new session; during a run, in a new tab"
         .key("new_session").by_word().aliases(&["clear"]).on_screens();
     "resume" Session "[ID]" "Resume a session" .key("session_picker").on_screens();
+    "search" Conversation "" "Search the conversation" .key("search").aliases(&["find"]);
     "compact" Run "[INSTRUCTIONS]" "Summarize the earlier conversation" .by_word().everywhere(requests::compact).in_scripts();
     "diff" Files "[last|session|head|ENTRY|FROM TO]" "Review changed files"
         .key("changes").values(&["last", "session", "head"]);
@@ -73,7 +76,7 @@ table! {
     "import" Session "FILE" "Import a session from osier, pi, Claude Code or Codex" .sends(requests::import);
     "jobs" Run "" "List background jobs";
     "keymap" Settings "[NAME]" "Change keyboard shortcuts, or use another keymap"
-        .values(&["default", "vim", "emacs"]).aliases(&["vim"]);
+        .values(&["default", "vim", "emacs"]);
     "log" Application "" "Show warnings, retries and failed calls of the session"
         .everywhere(|_| requests::one(Op::GetLog)).in_scripts();
     "logout" Account "[PROVIDER]" "Sign out of a provider" .everywhere(requests::logout);
@@ -97,7 +100,6 @@ table! {
         .by_word().on_screens().sends(requests::retry);
     "role" Model "[plan|edit [MODEL]]" "Switch to the model of the other role"
         .key("cycle_role").by_word().values(<Role as Word>::NAMES).everywhere(requests::role);
-    "search" Conversation "" "Search the conversation" .key("search").aliases(&["find"]);
     "session" Session "" "Show the session's file, counts and cost"
         .key("session_info").aliases(&["status"]).everywhere(|_| requests::one(Op::GetStatus)).in_scripts();
     "sessions" Tabs "[NUMBER]" "List tabs" .key("open_sessions").on_screens();
@@ -107,10 +109,9 @@ table! {
     "takeover" Session "" "Take control from another client"
         .key("take_over").by_word().on_screens().sends(|_| requests::one(Op::TakeOver));
     "terminal" Run "[COMMAND]" "List terminals and type in them" .key("terminals");
-    "thinking" Model "[LEVEL]" "Switch to the next thinking level"
-        .key("cycle_thinking").by_word().values(<ThinkingLevel as Word>::NAMES).everywhere(requests::thinking);
     "todo" Run "" "Toggle the to-do list" .key("toggle_todo");
     "tools" Tools "" "List tools and their cost, and turn them on or off"
         .everywhere(|_| requests::one(AgentOp::ListTools)).in_scripts();
     "trust" Run "" "Trust this folder, or stop trusting it" .everywhere(|_| requests::one(Op::AskTrust));
+    "vim" Settings "" "Use the keys of Vim; `/keymap default` ends it" .key("vim_keys");
 }

@@ -14,7 +14,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::terminal::{TerminalHost, TerminalKind};
 use osier_base::process::run_quietly;
-use osier_base::{private, regular_file};
+use osier_base::{path, private, regular_file};
 
 /// Maximum number of text bytes sent by OSC 52. Common terminals and tmux silently drop a sequence
 /// of more than about 74,000 characters.
@@ -57,18 +57,18 @@ impl fmt::Display for Route {
             Self::NestedTmux => {
                 write!(
                     out,
-                    "copied to the tmux buffer (for the outer tmux: `set -g set-clipboard on`)"
+                    "copied to the tmux buffer (the outer tmux needs `set-clipboard on`)"
                 )
             }
             Self::TmuxBuffer => write!(out, "copied to the tmux buffer"),
             Self::ThroughTmux => {
-                write!(out, "sent to tmux (needs `set -g set-clipboard on`)")
+                write!(out, "sent to tmux (needs `set-clipboard on`)")
             }
             Self::ThroughScreen => write!(
                 out,
                 "sent through screen to the terminal, which may ignore it"
             ),
-            Self::File(path) => write!(out, "written to {}", path.display()),
+            Self::File(path) => write!(out, "written to {}", path::below_home(path)),
         }
     }
 }
@@ -86,7 +86,10 @@ pub struct CopyResult {
 impl fmt::Display for CopyResult {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
-            Some(file) => write!(out, "written to {}; {}", file.display(), self.route),
+            Some(file) => {
+                let file = path::below_home(file);
+                write!(out, "{}, and written to {file}", self.route)
+            }
             None => write!(out, "{}", self.route),
         }
     }

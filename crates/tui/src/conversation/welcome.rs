@@ -1,11 +1,20 @@
 //! The start page of an empty session: model, directory and permission mode, three hints, and the sessions to return to.
 
+use crate::actions::Command;
 use osier_base::{clock, text};
 use osier_protocol::{KeyState, ModelInfo, PermissionMode, SessionSummary};
-use osier_term::{Face, Row, Span, Token, Wrap};
+use osier_term::{Face, Keymap, Row, Span, Token, Wrap};
 
 /// Keys and prefixes; `f1` names all others.
 const HINTS: &[(&str, &str)] = &[("/", "commands"), ("@", "name a file"), ("f1", "keys")];
+
+/// Commands whose keys the page names.
+const COMMANDS: &[(Command, &str)] = &[
+    (Command::ModelPicker, "model"),
+    (Command::CycleThinking, "thinking level"),
+    (Command::Search, "search"),
+    (Command::CyclePermissions, "permissions"),
+];
 
 /// The minimum height of the page in rows.
 pub(crate) const LEAST: u16 = 10;
@@ -21,6 +30,7 @@ pub(crate) struct Start<'a> {
     pub(crate) permissions: PermissionMode,
     /// The working directory, with `~` for the home.
     pub(crate) directory: &'a str,
+    pub(crate) keymap: &'a Keymap<Command>,
     /// The newest sessions of this directory.
     pub(crate) recent: &'a [SessionSummary],
     /// With a picture; a screen that is read aloud has none.
@@ -54,7 +64,7 @@ fn smallest(width: u16, height: u16, start: &Start<'_>) -> Vec<Row> {
         let (text, token) = works(model);
         wrap.sentences(&text, token, &mut rows);
     }
-    rows.extend(hints(start, width));
+    rows.extend(hints(start, width).into_iter().take(1));
     if rows.len() + 1 < usize::from(height) {
         let title = format!("  osier {}", env!("CARGO_PKG_VERSION"));
         rows.insert(0, Row::plain(title, Token::Title));
@@ -112,15 +122,39 @@ fn place(start: &Start<'_>) -> Vec<Span> {
     spans
 }
 
-fn hints(_: &Start<'_>, width: u16) -> Vec<Row> {
+/// The prefixes, and the keys that are wanted first.
+fn hints(start: &Start<'_>, width: u16) -> Vec<Row> {
+    let owned = |(key, meaning): &(&str, &'static str)| ((*key).to_owned(), *meaning);
+    let bound = |(command, meaning): &(Command, &'static str)| {
+        let mut contexts = ["global", "editor"].into_iter();
+        let key = contexts.find_map(|context| {
+            let keys = start.keymap.keys_for(context, *command);
+            keys.into_iter().next()
+        });
+        Some((key?, *meaning))
+    };
+    let prefixes = HINTS.iter().map(owned).collect();
+    let keys = COMMANDS.iter().filter_map(bound).collect();
+    let lines = [prefixes, keys].into_iter();
+    let rows = lines.map(|hints| hint_row(hints, usize::from(width)));
+    rows.filter(|row| row.width() > 2).collect()
+}
+
+/// As many hints as fit.
+fn hint_row(hints: Vec<(String, &'static str)>, width: usize) -> Row {
     let mut row = Row::plain("  ", Token::Text);
-    for (place, (key, meaning)) in HINTS.iter().enumerate() {
-        let separator = if place > 0 { " · " } else { "" };
+    for (key, meaning) in hints {
+        let separator = if row.width() > 2 { " · " } else { "" };
+        if row.width() + text::width(separator) + text::width(&key) + 1 + text::width(meaning)
+            > width
+        {
+            break;
+        }
         row.push(separator, Token::Muted);
         row.push(format!("{key} "), Face::bold(Token::Text));
-        row.push(*meaning, Token::Text);
+        row.push(meaning, Token::Text);
     }
-    vec![row.truncated(usize::from(width))]
+    row
 }
 
 /// The newest sessions, and how to return to them.
@@ -173,12 +207,28 @@ fn works(model: &ModelInfo) -> (String, Token) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
+    use osier_term::keymap::KeymapSource;
+
+    static KEYMAP: LazyLock<Keymap<Command>> = LazyLock::new(|| {
+        let keys = [
+            ("ctrl+l", "model_picker"),
+            ("shift+tab", "cycle_thinking"),
+            ("ctrl+f", "search"),
+            ("alt+p", "cycle_permissions"),
+        ];
+        let keys = keys.map(|(key, name)| format!("\"{key}\" = \"{name}\"\n"));
+        let source = KeymapSource::new("keys.toml", format!("[global]\n{}", keys.concat()));
+        Keymap::load(&[source], &["global"], &Command::names()).0
+    });
 
     fn start(recent: &[SessionSummary]) -> Start<'_> {
         Start {
             model: None,
             permissions: PermissionMode::Yolo,
+            keymap: &KEYMAP,
             directory: "~/slug",
             recent,
             is_drawn: true,
@@ -203,6 +253,7 @@ mod tests {
                 "  directory.",
                 "",
                 "  / commands · @ name a file · f1 keys",
+                "  ctrl+l model · shift+tab thinking level · ctrl+f search · alt+p permissions",
             ]
         );
         let rows = rows(80, 40, &start(&[]));
@@ -232,7 +283,7 @@ mod tests {
         );
         // If there is little space, the recent sessions are dropped.
         let without = page(80, 40, &start(&[]));
-        assert_eq!(page(80, 11, &start(&[session])), without);
+        assert_eq!(page(80, 12, &start(&[session])), without);
     }
 
     #[test]

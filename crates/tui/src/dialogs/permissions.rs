@@ -45,9 +45,12 @@ fn new_label(effect: Option<Effect>) -> (String, &'static str) {
     (format!("+ {} rule", name(effect)), place)
 }
 
-/// Opens the box in which a rule or a directory is typed.
-pub(crate) fn add_rule(effect: Option<Effect>, overlays: &mut Overlays) {
-    let value = effect.map_or_else(directory_box, rule_box);
+/// Opens the box in which a rule or a directory is typed. `tools` are the names of the tools that there are.
+pub(crate) fn add_rule(effect: Option<Effect>, tools: Vec<String>, overlays: &mut Overlays) {
+    let value = match effect {
+        Some(effect) => rule_box(effect, tools),
+        None => directory_box(),
+    };
     overlays.push(value_box::ID, value);
 }
 
@@ -62,7 +65,7 @@ fn directory_box() -> ValueBox {
     })
 }
 
-fn rule_box(effect: Effect) -> ValueBox {
+fn rule_box(effect: Effect, tools: Vec<String>) -> ValueBox {
     let about = match effect {
         Effect::Allow => "Matching calls run without a question, always in this project.",
         Effect::Ask => "osier asks before matching calls, also where another rule allows them.",
@@ -71,7 +74,7 @@ fn rule_box(effect: Effect) -> ValueBox {
     let accepts = "TOOL or TOOL(PATTERN), such as bash(npm test *), edit(src/**), read(.env)";
     let title = format!("Add a rule: {}", name(effect));
     ValueBox::new(title, about, accepts, move |text| {
-        let rule = check(text)?;
+        let rule = check(text, &tools)?;
         Ok(match effect {
             Effect::Allow => vec![
                 Toast::info(format!("Allowed in this project: {rule}")).into(),
@@ -96,12 +99,17 @@ fn add(list: &'static str, text: &str) -> Action {
 }
 
 /// The text of a rule, or the mistake in it.
-fn check(text: &str) -> Result<String, String> {
+fn check(text: &str, tools: &[String]) -> Result<String, String> {
     let rule = Rule::parse(text).ok_or_else(|| {
         format!("`{text}` is no rule; expected TOOL or TOOL(PATTERN), such as bash(npm test *)")
     })?;
     if let Some(meant) = rule.misspelt() {
         return Err(format!("osier has no such tool; write `{meant}`"));
+    }
+    if let Some(tool) = rule.unknown_tool(tools) {
+        return Err(format!(
+            "no tool `{tool}`; for the command, write `bash({tool} *)`"
+        ));
     }
     if let Some(doubt) = rule.doubt() {
         return Err(format!("this rule would match nothing: {doubt}"));
@@ -265,9 +273,15 @@ mod tests {
             ("", Err("is no rule")),
             ("BASH(ls)", Err("is no rule")),
             ("bsh(ls)", Err("write `bash`")),
+            (
+                "make",
+                Err("no tool `make`; for the command, write `bash(make *)`"),
+            ),
+            ("docker(run *)", Err("no tool `docker`")),
+            ("count", Ok("count")),
             ("bash(re:ls)", Err("regular expression")),
         ] {
-            match (check(text), expected) {
+            match (check(text, &["count".to_owned()]), expected) {
                 (Ok(rule), Ok(expected)) => assert_eq!(rule, expected),
                 (Err(told), Err(expected)) => assert!(told.contains(expected), "{told}"),
                 (found, expected) => panic!("{text}: {found:?}, not {expected:?}"),

@@ -83,6 +83,11 @@ impl Tools {
         outbox.push(AgentOp::ListTools);
     }
 
+    /// The names of the tools, also of those that are off.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.tools.iter().map(|tool| tool.name.clone()).collect()
+    }
+
     pub(crate) fn set(&mut self, tools: &[ToolInfo], overlays: &mut Overlays) {
         self.tools = tools.to_vec();
         overlays::refresh(overlays, ID, picker(tools));

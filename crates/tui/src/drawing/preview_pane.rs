@@ -39,12 +39,7 @@ pub(crate) fn divide_for(area: Rect, least: u16, share: (u16, u16)) -> (Rect, Op
     (Rect { height, ..area }, Some(preview))
 }
 
-/// The screen above its last row, and that row, in which the keys have all columns.
-pub(crate) fn above_keys(area: Rect) -> (Rect, Rect) {
-    above_rows(area, 1)
-}
-
-/// The screen above its last rows, and the last rows.
+/// The screen above its last rows, and the last rows, in which the keys have all columns.
 pub(crate) fn above_rows(area: Rect, rows: u16) -> (Rect, Rect) {
     let height = area.height.saturating_sub(rows);
     let line = Rect {

@@ -88,8 +88,15 @@ impl ContextView {
         let mut rows = Vec::new();
         let percent = report.used * 100 / report.window.max(1);
         let mut used = Row::plain(format!(" {percent}%"), Face::bold(Token::Title));
+        let sum: u64 = report.parts.iter().map(|part| part.tokens).sum();
+        // The total is what the model has counted.
+        let estimated = if sum == report.used {
+            ""
+        } else {
+            "; parts estimated"
+        };
         let count = format!(
-            " of {}: {} of {} tokens",
+            " of {}: {} of {} tokens{estimated}",
             report.model,
             tokens(report.used),
             tokens(report.window),

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::check::Facts;
 use super::estimate::{context_tokens, message_tokens, text_tokens, tool_tokens};
 use super::files::FileLists;
-use super::plan::{Limits, cut, cut_before, split_prompt};
+use super::plan::{Limits, cut, cut_at_once, cut_before, split_prompt};
 use super::reopened;
 use super::summarize::Summarized;
 use super::written::{Written, whole, write};
@@ -160,11 +160,8 @@ impl Compactor {
         let entries = self.entries(limits.window).await;
         let place = match wishes.up_to {
             Some(id) => Some(cut_before(&entries, id).ok_or_else(|| refused(NOT_IN_CONTEXT))?),
-            None => cut(&entries, &limits, limits.keep).or_else(|| {
-                // A request of the user or the provider compacts a conversation of any length.
-                let must = reason != CompactionReason::Threshold;
-                must.then(|| cut(&entries, &limits, 1)).flatten()
-            }),
+            None if reason == CompactionReason::Threshold => cut(&entries, &limits, limits.keep),
+            None => cut_at_once(&entries, &limits),
         };
         let Some(place) = place else {
             return Err(refused("there is nothing to compact yet"));

@@ -48,6 +48,12 @@ impl Limits {
     }
 }
 
+/// The index of the first message that stays if the user or the provider asks for a compaction: of a conversation of any
+/// length.
+pub(crate) fn cut_at_once(entries: &[ContextEntry], limits: &Limits) -> Option<usize> {
+    cut(entries, limits, limits.keep).or_else(|| cut(entries, limits, 1))
+}
+
 /// The index of the first message that stays; `None` if there is nothing to summarise. The summary of an earlier
 /// compaction is always included, but is no reason for a new one.
 ///

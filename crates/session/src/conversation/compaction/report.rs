@@ -6,7 +6,7 @@ use osier_protocol::{ContextReport, WindowPart, WindowPartKind};
 use super::CompactionOptions;
 use super::dropping::superseded;
 use super::estimate::{context_tokens, message_tokens, text_tokens, tool_tokens};
-use super::plan::{Limits, cut};
+use super::plan::{Limits, cut_at_once};
 use osier_agent::AgentMessage;
 use osier_llm::{AssistantBlock, Model, ToolSpec};
 use osier_store::ContextEntry;
@@ -38,7 +38,7 @@ pub(crate) fn report(
     for tool in tools {
         add(WindowPartKind::Tools, tool_tokens(tool), false);
     }
-    let place = cut(entries, &limits, limits.keep).unwrap_or(0);
+    let place = cut_at_once(entries, &limits).unwrap_or(0);
     for (number, entry) in entries.iter().enumerate() {
         parts(&entry.message, &mut |kind, tokens| {
             add(kind, tokens, number < place);

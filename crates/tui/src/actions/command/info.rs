@@ -182,7 +182,8 @@ impl Command {
             self,
             Self::ToggleTools | Self::ToggleThinking | Self::Top | Self::Bottom
         );
-        is_of_tabs || is_of_conversation || matches!(self, Self::Redraw | Self::Suspend)
+        let is_other = matches!(self, Self::CyclePermissions | Self::Redraw | Self::Suspend);
+        is_of_tabs || is_of_conversation || is_other
     }
 
     /// Every name that a keymap can bind, with its command.

@@ -265,6 +265,7 @@ macro_rules! commands {
                     .parse(|name| Ok(vec![Effect::LoadTheme(name.to_owned()).into()]));
                 Memory "memory" .actions(|| vec![Effect::EditFile { path: "AGENTS.md".to_owned(), line: 1 }.into()]);
                 Keymap "keymap" .feature().parse(|name| Ok(vec![Effect::LoadKeymap(name.to_owned()).into()]));
+                VimKeys "vim" .actions(|| vec![Effect::LoadKeymap("vim".to_owned()).into()]);
                 Reload "reload" .actions(|| vec![Effect::ReloadAppearance.into(), Op::Reload.into()]);
                 Tools "tools" .feature();
                 Servers "mcp" .feature().parse(arguments::server);

@@ -9,7 +9,7 @@ use crate::conversation::{transcript::Painted, transcript::tail_rows};
 use crate::drawing::{frame, layout::docked};
 use osier_base::text;
 use osier_protocol::{Op, TerminalInfo, TerminalScreen};
-use osier_term::{Component, Cx, Face, Handled, KeyPress, Keymap, Row, Token, View};
+use osier_term::{Component, Cx, Face, Handled, KeyPress, Keymap, Row, Span, Token, View, Wrap};
 
 use super::keys;
 
@@ -17,7 +17,9 @@ pub(super) const ID: &str = "terminals";
 
 /// The key that leaves an entered terminal; terminals without a wider protocol report `ctrl+]` as `ctrl+5`.
 const LEAVE: [char; 2] = [']', '5'];
-const EMPTY: &str = "no terminals yet: /terminal COMMAND starts one";
+const EMPTY: &str = "no terminals yet: enter starts a shell, /terminal COMMAND another program";
+/// The shell of the user, on the machine of the session.
+const SHELL: &str = "${SHELL:-sh}";
 /// The widest panel.
 const WIDTH: u16 = 202;
 
@@ -107,6 +109,11 @@ impl Terminals {
     }
 
     fn enter(&mut self, cx: &mut Cx<'_, Action>) {
+        if self.listed.is_empty() && self.awaited.is_none() {
+            self.awaited = Some(0);
+            let command = SHELL.to_owned();
+            return cx.push(Op::StartTerminal { command });
+        }
         if self.info().is_some_and(|info| info.running) {
             self.entered = true;
             cx.actions.extend(self.fit().map(Action::from));
@@ -157,7 +164,9 @@ impl Terminals {
         let mut rows = vec![self.title_row(width)];
         let room = height.saturating_sub(2);
         if self.listed.is_empty() {
-            rows.push(Row::plain(format!("  {EMPTY}"), Token::Text));
+            let indent = [Span::new("  ", Token::Text)];
+            let wrap = Wrap::new(width).hanging(&indent, &indent);
+            wrap.text(EMPTY, Token::Text, &mut rows);
         }
         let columns = u16::try_from(width).unwrap_or(u16::MAX);
         let screen = Painted::from(&self.screen.output);
@@ -195,9 +204,10 @@ impl Terminals {
                 return frame::rule(asked, Token::Warning.into(), ("", Face::default()), width);
             }
             _ if self.entered => vec!["keys go to the program".into(), "ctrl+] leave".into()],
-            None => [Some("esc close".to_owned()), help]
+            None => ["enter start a shell", "esc close"]
+                .map(str::to_owned)
                 .into_iter()
-                .flatten()
+                .chain(help)
                 .collect(),
             Some(info) => {
                 let mut hints: Vec<String> = Vec::new();

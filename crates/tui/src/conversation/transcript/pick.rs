@@ -177,8 +177,9 @@ impl Transcript {
             Seen::Row { cell, .. } => Some(cell),
             Seen::Gap => None,
         });
-        let code = self.code_of(seen?).len().checked_sub(1);
-        Some(Pick { cell: seen?, code })
+        let cell = (0..=seen?).rev().find(|cell| self.is_shown(*cell))?;
+        let code = self.code_of(cell).len().checked_sub(1);
+        Some(Pick { cell, code })
     }
 
     fn first_seen(&mut self) -> Option<Pick> {
@@ -194,8 +195,10 @@ impl Transcript {
         Some(Pick { cell, code: None })
     }
 
+    /// Whether the cell has rows with something to copy or open: the line below a turn has not.
     fn is_shown(&mut self, cell: usize) -> bool {
-        self.full_height(cell) > self.strip().gap(cell, self.style)
+        let is_turn = matches!(self.strip().cells[cell].body, Body::Turn(_));
+        !is_turn && self.full_height(cell) > self.strip().gap(cell, self.style)
     }
 
     /// The pieces of code in a cell: their rows and their text.

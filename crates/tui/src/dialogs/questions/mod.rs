@@ -433,17 +433,29 @@ pub(crate) fn explain_unused(is_used: bool, commands: &[Command], outbox: &mut O
     }
 }
 
+/// The last sentence of a title, which asks.
+fn asked(title: &str) -> &str {
+    title.rsplit(". ").next().unwrap_or(title)
+}
+
 /// A question on a line of at most `columns`: its origin, except for a permission question, its title and its subject.
 /// Characters that do not fit are counted.
 fn describe(question: &Question, columns: usize) -> String {
-    let mut line = text::unticked(&one_line(&question.title, columns));
-    if !matches!(
+    let has_origin = !matches!(
         question.kind,
         QuestionKind::Permission { .. } | QuestionKind::Plan { .. }
-    ) {
-        let origin = text::unticked(&one_line(&question.origin, columns));
-        line = format!("{origin}: {line}");
+    );
+    let origin = if has_origin {
+        format!("{}: ", text::unticked(&one_line(&question.origin, columns)))
+    } else {
+        String::new()
+    };
+    let mut title = question.title.as_str();
+    if text::width(title) + text::width(&origin) > columns {
+        title = asked(title);
     }
+    let line = text::unticked(&one_line(title, columns));
+    let line = format!("{origin}{line}");
     let about = match &question.subject {
         None => String::new(),
         Some(Subject::Command { command, .. }) => format!(" $ {command}"),
@@ -451,7 +463,12 @@ fn describe(question: &Question, columns: usize) -> String {
             let (added, removed) = diff::counts(diff);
             format!(" {path} +{added} -{removed}")
         }
-        Some(Subject::Text { text }) => format!(" {text}"),
+        // It explains a question that is complete without it.
+        Some(Subject::Text { text }) => {
+            let about = format!(" {text}");
+            let fits = text::width(&line) + text::width(&about) <= columns;
+            if fits { about } else { String::new() }
+        }
         Some(Subject::Markdown { text }) => format!(" {}", first_line(text)),
     };
     one_line(&format!("{line}{about}"), columns)

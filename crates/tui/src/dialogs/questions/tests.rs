@@ -123,6 +123,23 @@ fn long_commands_are_counted() {
 }
 
 #[test]
+fn a_line_that_is_too_long_keeps_the_sentence_that_asks() {
+    let trust = Question {
+        origin: "this project".to_owned(),
+        title: "Servers start in it only with trust. Trust this folder?".to_owned(),
+        subject: Some(Subject::Text {
+            text: "no settings".to_owned(),
+        }),
+        kind: QuestionKind::Confirm,
+        ..question("a")
+    };
+    let title = "this project: Servers start in it only with trust. Trust this folder?";
+    assert_eq!(describe(&trust, 90), format!("{title} no settings"));
+    assert_eq!(describe(&trust, 75), title);
+    assert_eq!(describe(&trust, 34), "this project: Trust this folder?");
+}
+
+#[test]
 fn a_question_is_a_notification_only_without_the_focus() {
     let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
     let mut outbox = Outbox::default();

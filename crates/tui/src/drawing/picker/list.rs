@@ -8,6 +8,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::actions::{Action, Command, Toast};
 use crate::drawing::{frame, frame::boxed, layout, layout::docked, preview_pane};
+use osier_base::text;
 use osier_term::{
     Columns, Cx, Handled, Item, Keymap, LineInput, Row, Select, Span, Token, View, Wrap,
 };
@@ -319,7 +320,8 @@ impl List {
             } else {
                 self.placeholder
             };
-            query.push(placeholder, Token::Placeholder);
+            let placeholder = text::truncate(placeholder, inner.saturating_sub(query.width()));
+            query.push(placeholder.into_owned(), Token::Placeholder);
         } else {
             query.push(self.query.text(), Token::Text);
         }

@@ -327,17 +327,17 @@ fn changed_lines(piece: &str) -> &str {
     piece.split_once('\n').map_or("", |(_, lines)| lines)
 }
 
-/// The key hints that fit, from the current bindings; the one that closes the view always. An `outdated` review can be
-/// cleared.
-pub(super) fn keys(keymap: &Keymap<Command>, outdated: bool, width: usize) -> String {
+/// The key hints that fit on one line, or on two where that is narrow; the one that closes the view always. An `outdated`
+/// review can be cleared.
+pub(super) fn keys(keymap: &Keymap<Command>, outdated: bool, width: usize) -> Vec<String> {
     const KEYS: &[(Command, &str)] = &[
         (Command::NextHunk, "change"),
-        (Command::NextFile, "file"),
         (Command::AcceptHunk, "accept"),
         (Command::RejectHunk, "reject"),
+        (Command::RevertHunk, "undo"),
         (Command::CommentHunk, "comment"),
         (Command::SendReview, "send"),
-        (Command::RevertHunk, "revert now"),
+        (Command::NextFile, "file"),
         (Command::EditHunk, "edit"),
         (Command::DiffLayout, "side by side"),
         (Command::OtherRange, "range"),
@@ -348,8 +348,21 @@ pub(super) fn keys(keymap: &Keymap<Command>, outdated: bool, width: usize) -> St
         _ => (*command, *word),
     };
     let hints: Vec<_> = KEYS.iter().map(hint).collect();
-    let keys = frame::view_keys(keymap, "diff", &hints, width.saturating_sub(1));
-    format!(" {keys}")
+    let room = width.saturating_sub(1);
+    let lines = if key_lines(width) > 1 {
+        frame::view_keys_in_two(keymap, "diff", &hints, room).to_vec()
+    } else {
+        vec![frame::view_keys(keymap, "diff", &hints, room)]
+    };
+    lines.into_iter().map(|keys| format!(" {keys}")).collect()
+}
+
+/// Columns of a line that has the keys of a review.
+const LINE: usize = 80;
+
+/// Lines of keys on a screen of this width.
+pub(super) fn key_lines(width: usize) -> u16 {
+    if width < LINE { 2 } else { 1 }
 }
 
 #[cfg(test)]

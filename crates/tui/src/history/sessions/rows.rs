@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 use super::view::SessionsView;
 use crate::actions::Command;
 use crate::drawing::{
-    frame, preview_pane::above_keys, preview_pane::at_column, preview_pane::divide,
+    frame, preview_pane::above_rows, preview_pane::at_column, preview_pane::divide,
     preview_pane::written,
 };
 use osier_base::{clock, path, text};
@@ -20,14 +20,18 @@ use osier_term::{Cell, Column, Columns, Emphasis, Face, Keymap, Row, Span, Token
 /// Below this height there is no preview.
 const PREVIEW_HEIGHT: u16 = 20;
 
+/// Columns of a line with most keys. With fewer, the keys have two lines.
+const LONG_LINE: u16 = 122;
+
 /// Key hints below the list: the first ones where there is little room.
 const HINTS: &[(Command, &str)] = &[
     (Command::Accept, "open"),
-    (Command::SessionWords, "names/text"),
+    (Command::SessionWords, ""),
+    (Command::SessionScope, ""),
     (Command::SessionName, "rename"),
     (Command::SessionDelete, "delete"),
+    (Command::Cancel, "back"),
     (Command::SessionInTab, "new tab"),
-    (Command::SessionScope, "here/all"),
     (Command::SessionRestore, "restore"),
     (Command::SessionSort, "sort"),
     (Command::SessionPin, "pin"),
@@ -55,7 +59,7 @@ const PIN: &str = "▲ ";
 impl SessionsView {
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.cursor = None;
-        let (body, keys) = above_keys(area);
+        let (body, keys) = above_rows(area, if area.width < LONG_LINE { 2 } else { 1 });
         let (list, preview) = divide(body, PREVIEW_HEIGHT);
         let (width, height) = (usize::from(list.width), usize::from(list.height));
         let rows_each = if self.shows_hits() { 2 } else { 1 };
@@ -64,11 +68,11 @@ impl SessionsView {
         self.top = self.top.min(self.selected).min(last_top);
         self.top = self.top.max((self.selected + 1).saturating_sub(self.page));
         let mut rows = vec![self.title(width), self.query_row(list)];
-        rows.extend(self.list(width));
+        rows.extend(self.list(width, view.keymap));
         rows.truncate(height);
         view.paint(&rows, list, buffer);
         let bottom = self.bottom(keys, view.keymap);
-        view.paint(&[bottom], keys, buffer);
+        view.paint(&bottom, keys, buffer);
         if let Some(preview) = preview {
             let rows = self.preview_rows(preview, list.width < area.width);
             view.paint(&rows, preview, buffer);
@@ -142,17 +146,17 @@ impl SessionsView {
         row.truncated(usize::from(list.width))
     }
 
-    fn list(&self, width: usize) -> Vec<Row> {
+    fn list(&self, width: usize, keymap: &Keymap<Command>) -> Vec<Row> {
         if self.found.sessions.is_empty() {
             let text = match (self.found.current, self.found.ready) {
                 (true, true) if self.query.archived && self.input.is_empty() => {
-                    "   no archived sessions"
+                    "no archived sessions"
                 }
-                (true, true) if self.input.is_empty() && !self.query.named => "   no sessions yet",
-                (true, true) => "   no session matches",
-                _ => "   …",
+                (true, true) if self.input.is_empty() && !self.query.named => "no sessions yet",
+                (true, true) => "no session matches",
+                _ => return vec![Row::plain("   …", Token::Text)],
             };
-            return vec![Row::plain(text, Token::Text)];
+            return self.nothing_found(text, width, keymap);
         }
         let now = clock::now_ms();
         let end = (self.top + self.page).min(self.found.sessions.len());
@@ -177,6 +181,46 @@ impl SessionsView {
                 [Some(row), hit].into_iter().flatten()
             })
             .collect()
+    }
+
+    /// Why the list is empty, and which keys search in more sessions.
+    fn nothing_found(&self, text: &str, width: usize, keymap: &Keymap<Command>) -> Vec<Row> {
+        let is_wider = |(command, _): &(Command, &str)| match command {
+            Command::SessionWords => !self.query.in_words && !self.input.is_empty(),
+            Command::SessionScope => !self.query.all,
+            _ => false,
+        };
+        let mut wider = self.hints();
+        wider.retain(is_wider);
+        let keys = frame::key_hints(keymap, "sessions", &wider).into_iter();
+        let parts: Vec<String> = std::iter::once(text.to_owned()).chain(keys).collect();
+        let indent = [Span::new("   ", Token::Text)];
+        let mut rows = Vec::new();
+        let wrap = Wrap::new(width).prefixed(&indent);
+        wrap.text(&parts.join(" · "), Token::Text, &mut rows);
+        rows
+    }
+
+    /// The keys with their effects in this state of the list.
+    fn hints(&self) -> Vec<(Command, &'static str)> {
+        let of_words = if self.query.in_words {
+            "search names"
+        } else {
+            "search text"
+        };
+        let of_scope = if self.query.all {
+            "this directory"
+        } else {
+            "all directories"
+        };
+        let named = |(command, word): &(Command, &'static str)| match command {
+            Command::SessionWords => (*command, of_words),
+            Command::SessionScope => (*command, of_scope),
+            _ => (*command, *word),
+        };
+        let is_useful =
+            |(command, _): &(Command, _)| *command != Command::SessionRestore || self.can_restore();
+        HINTS.iter().map(named).filter(is_useful).collect()
     }
 
     /// The columns after the title of a session.
@@ -243,17 +287,24 @@ impl SessionsView {
         row
     }
 
-    /// The line below the list: the input, a confirmation, or the key hints.
-    fn bottom(&mut self, area: Rect, keymap: &Keymap<Command>) -> Row {
+    /// The lines below the list: the input, a confirmation, or the key hints.
+    fn bottom(&mut self, area: Rect, keymap: &Keymap<Command>) -> Vec<Row> {
         let width = usize::from(area.width);
         if let Some(line) = &self.naming {
             let mark = " name: ";
             let mut row = Row::plain(mark, Token::Accent);
-            row.push(line.text(), Token::Text);
+            match self.selected().filter(|_| line.text().is_empty()) {
+                Some(found) => row.push(title(found), Token::Placeholder),
+                None => row.push(line.text(), Token::Text),
+            }
             let column = text::width(mark) + line.cursor_column();
             let position = at_column(area, area.y, column);
             self.cursor = Some(position);
-            return row.truncated(width);
+            let keys = [(Command::Accept, "save"), (Command::Cancel, "cancel")];
+            let keys = frame::key_hints(keymap, "sessions", &keys).join(" · ");
+            let mut row = row.truncated(width.saturating_sub(text::width(&keys) + 3));
+            row.push(format!("   {keys}"), Token::Muted);
+            return vec![row];
         }
         let key = |command: Command| {
             let keys = keymap.keys_for("sessions", command);
@@ -262,19 +313,23 @@ impl SessionsView {
         };
         if self.armed.is_some() {
             let text = format!(" press {} again to delete", key(Command::SessionDelete));
-            return Row::plain(text, Token::Warning).truncated(width);
+            return vec![Row::plain(text, Token::Warning).truncated(width)];
         }
         if let Some(status) = &self.status {
             let mut text = format!(" {}", text::single_line(&text::sanitize(status)));
             if self.can_restore() {
                 text = format!("{text} · {} restore", key(Command::SessionRestore));
             }
-            return Row::plain(text, Token::Warning).truncated(width);
+            return vec![Row::plain(text, Token::Warning).truncated(width)];
         }
-        let mut hints = HINTS.to_vec();
-        hints.retain(|(command, _)| *command != Command::SessionRestore || self.can_restore());
-        let keys = frame::view_keys(keymap, "sessions", &hints, width.saturating_sub(1));
-        Row::plain(format!(" {keys}"), Token::Muted)
+        let (hints, room) = (self.hints(), width.saturating_sub(1));
+        let lines = if area.height > 1 {
+            frame::view_keys_in_two(keymap, "sessions", &hints, room).to_vec()
+        } else {
+            vec![frame::view_keys(keymap, "sessions", &hints, room)]
+        };
+        let row = |keys: &String| Row::plain(format!(" {keys}"), Token::Muted);
+        lines.iter().map(row).collect()
     }
 
     /// How the selected session began and ends.

@@ -12,12 +12,15 @@ use crate::status::footer::tokens;
 use osier_base::{clock, text};
 use osier_protocol::{BranchFacts, Comparison, DiffRange, FileChanges};
 use osier_term::widgets::diff;
-use osier_term::{Component, Cx, Face, Handled, Row, Span, Token, View, Wrap};
+use osier_term::{Component, Cx, Face, Handled, KeyPress, Row, Span, Token, View, Wrap};
 
 pub(crate) const ID: &str = "compare";
 
 /// From this width on the branches are side by side.
 const SIDE_BY_SIDE: u16 = 72;
+
+/// Messages of a branch that have rows: its first prompt and its last answer.
+const SHOWN: usize = 2;
 
 /// The overlay.
 #[derive(Debug)]
@@ -113,6 +116,14 @@ fn column(facts: &BranchFacts, name: &str, cwd: &Path, width: usize) -> Vec<Row>
         let mark = [Span::new("❯ ", Token::UserMarker)];
         let rest = [Span::new("  ", Token::UserMarker)];
         wrapped(&facts.prompt, width, &mark, &rest, Token::User, &mut rows);
+        let hidden = facts.messages.saturating_sub(SHOWN);
+        if hidden > 0 {
+            let more = text::counted(hidden, "more message", "more messages");
+            rows.extend([
+                Row::default(),
+                Row::plain(format!("⋯ {more}"), Token::Muted),
+            ]);
+        }
     }
     rows.push(Row::default());
     let answer = match facts.answer.trim() {
@@ -195,6 +206,14 @@ impl Component<Command, Action> for CompareView {
         let keys = frame::fitting(&keys, usize::from(area.width).saturating_sub(1));
         rows.push(Row::plain(format!(" {keys}"), Token::Muted));
         view.paint(&rows, area, buffer);
+    }
+
+    fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
+        // As in the tree below it.
+        if key.typed() == Some('q') {
+            cx.push(Action::CloseLayer);
+        }
+        Handled::Yes
     }
 
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {

@@ -24,8 +24,8 @@ const COLUMNS: Columns = Columns {
 /// One command in one context, or a keymap to use instead.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// The keymap to use.
-    other: Option<&'static str>,
+    /// The keymap to use, and whether it is the one in use.
+    other: Option<(&'static str, bool)>,
     context: String,
     command: Command,
     description: String,
@@ -34,13 +34,17 @@ pub(super) struct Entry {
 }
 
 /// The list of everything that is bound, and of the actions that are not.
-pub(super) fn picker(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Picker<Entry> {
+pub(super) fn picker(
+    keymap: &Keymap<Command>,
+    plugin_keys: &[PluginKey],
+    used: &str,
+) -> Picker<Entry> {
     Picker::new(
         "Keyboard shortcuts",
         "no command matches",
-        entries(keymap, plugin_keys),
+        entries(keymap, plugin_keys, used),
         |entry| {
-            if let Some(name) = entry.other {
+            if let Some((name, _)) = entry.other {
                 return [Effect::LoadKeymap(name.to_owned()).into()];
             }
             let context = entry.context.clone();
@@ -63,14 +67,15 @@ pub(super) fn picker(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Pic
         let (context, command) = (entry.context.clone(), entry.command);
         [Action::Unbind { context, command }]
     })
+    .with_selected(|entry| matches!(entry.other, Some((_, true))))
     .with_preview(preview)
 }
 
-fn entries(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Vec<Entry> {
+fn entries(keymap: &Keymap<Command>, plugin_keys: &[PluginKey], used: &str) -> Vec<Entry> {
     let describe = |command| plugins::description(command, plugin_keys).to_owned();
     let known = slash::find("keymap").map_or(&[][..], |row| row.values);
     let others = known.iter().map(|name| Entry {
-        other: Some(name),
+        other: Some((name, *name == used)),
         context: String::new(),
         command: Command::Keymap,
         description: format!("Use the keymap {name}"),
@@ -124,7 +129,10 @@ impl Choice for Entry {
             label: text::unticked(&self.description),
             details: vec![
                 self.context.as_str().into(),
-                Cell::new(keys[..keys.len().min(LISTED)].join(", "), Token::Accent),
+                match self.other {
+                    Some((_, true)) => Cell::new("in use", Token::Success),
+                    _ => Cell::new(keys[..keys.len().min(LISTED)].join(", "), Token::Accent),
+                },
             ],
             keywords: format!("{} {} {}", self.context, self.command, keys.join(" ")),
             dimmed: keys.is_empty() && self.other.is_none(),
@@ -133,21 +141,39 @@ impl Choice for Entry {
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        self.other == other.other && self.context == other.context && self.command == other.command
+        let name = |entry: &Self| entry.other.map(|(name, _)| name);
+        name(self) == name(other) && self.context == other.context && self.command == other.command
     }
 }
 
+/// The keymaps of osier with their changes.
+const KEYMAPS: &[(&str, &str)] = &[
+    (
+        "default",
+        "The arrow keys, and those that other agents and shells have. No modes.",
+    ),
+    (
+        "vim",
+        "Modes in the prompt: esc, then i to write, : for commands. Single keys in lists and views.",
+    ),
+    (
+        "emacs",
+        "Keys of Emacs in the prompt, and ctrl+x before those of views.",
+    ),
+];
+
 fn preview(entry: &Entry) -> Vec<Row> {
-    if entry.other.is_some() {
+    if let Some((name, _)) = entry.other {
+        let mut known = KEYMAPS.iter();
+        let about = known.find(|(known, _)| *known == name);
+        let about = about.map(|(_, about)| Row::plain(*about, Token::Text));
         let text = format!("{} for this and later starts", entry.description);
-        return vec![Row::new(sentence(&text, Token::Text))];
+        let kept = Row::new(sentence(&text, Token::Text));
+        return about.into_iter().chain([kept]).collect();
     }
-    let mut rows = vec![Row::plain(
-        entry.command.to_string(),
-        Face::bold(Token::Title),
-    )];
-    rows.push(Row::new(sentence(&entry.description, Token::Text)));
-    rows.push(Row::default());
+    let mut name = Row::plain(entry.command.to_string(), Face::bold(Token::Title));
+    name.push(format!("  in [{}]", entry.context), Token::Muted);
+    let mut rows = vec![name, Row::new(sentence(&entry.description, Token::Text))];
     for (keys, place) in &entry.keys {
         let mut row = Row::plain(format!("{keys:<16} "), Token::Accent);
         row.push(place.clone(), Token::Muted);
@@ -156,10 +182,5 @@ fn preview(entry: &Entry) -> Vec<Row> {
     if entry.keys.is_empty() {
         rows.push(Row::plain("not bound", Token::Muted));
     }
-    rows.push(Row::default());
-    rows.push(Row::plain(
-        format!("context [{}]", entry.context),
-        Token::Muted,
-    ));
     rows
 }

@@ -12,8 +12,13 @@ use osier_term::Keymap;
 use osier_term::keymap::parse_sequence;
 
 /// Lists the keyboard shortcuts.
-pub(crate) fn open(keymap: &Keymap<Command>, plugin_keys: &[PluginKey], overlays: &mut Overlays) {
-    overlays.push(list::ID, list::picker(keymap, plugin_keys));
+pub(crate) fn open(
+    keymap: &Keymap<Command>,
+    plugin_keys: &[PluginKey],
+    used: &str,
+    overlays: &mut Overlays,
+) {
+    overlays.push(list::ID, list::picker(keymap, plugin_keys, used));
 }
 
 /// Waits for new keys of a command.
@@ -25,9 +30,11 @@ pub(crate) fn capture_keys(context: String, command: Command, overlays: &mut Ove
 pub(crate) fn refresh(
     keymap: &Keymap<Command>,
     plugin_keys: &[PluginKey],
+    used: &str,
     overlays: &mut Overlays,
 ) {
-    overlays::refresh(overlays, list::ID, list::picker(keymap, plugin_keys));
+    let picker = list::picker(keymap, plugin_keys, used);
+    overlays::refresh(overlays, list::ID, picker);
 }
 
 /// Removes the keys of a command, one line of the user's file each.

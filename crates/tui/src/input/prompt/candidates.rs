@@ -7,6 +7,7 @@ use std::ops::Range;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+use crate::actions::command::commands;
 use osier_base::text;
 use osier_llm::ThinkingLevel;
 use osier_protocol::slash::{self, SlashClient};
@@ -79,7 +80,7 @@ pub(super) fn word(before: &str) -> Word<'_> {
 }
 
 /// Slash commands that match `query`, built in or added, or values of a command's argument.
-pub(super) fn commands(
+pub(super) fn command_or_value(
     word: &Word<'_>,
     models: &[String],
     added: &[&AddedCommand],
@@ -96,9 +97,12 @@ pub(super) fn commands(
                 [slash.name].into_iter().chain(aliases)
             });
             let names = names.chain(added.iter().map(|command| command.name.as_str()));
-            let candidates = ranked(query, names, usize::MAX, |name| {
+            let mut candidates = ranked(query, names, usize::MAX, |name| {
                 command_candidate(name, added)
             });
+            if candidates.is_empty() {
+                candidates = by_meaning(query, added);
+            }
             (0..query.len() + 1, candidates)
         }
         Word::Argument {
@@ -129,6 +133,37 @@ pub(super) fn commands(
         _ => return None,
     };
     (!candidates.is_empty()).then_some(Completion { range, candidates })
+}
+
+/// Slash commands that have a word in their description or their argument that begins with the query, or that the palette
+/// finds by it.
+fn by_meaning(query: &str, added: &[&AddedCommand]) -> Vec<Candidate> {
+    const LEAST: usize = 3;
+    let query = query.to_lowercase();
+    if query.chars().count() < LEAST {
+        return Vec::new();
+    }
+    let has_word = |text: &str| {
+        let text = text.to_lowercase();
+        let mut words = text.split(|letter: char| !letter.is_alphanumeric());
+        words.any(|word| word.starts_with(&query))
+    };
+    let rows = commands().filter_map(|info| {
+        let slash = info.slash?;
+        // The best first: a value of the argument, a word of the description, a query of the palette.
+        let found = [
+            has_word(slash.argument),
+            has_word(slash.description),
+            info.queries.contains(&query.as_str()),
+        ];
+        Some((found.iter().position(|found| *found)?, slash))
+    });
+    let mut rows: Vec<_> = rows.collect();
+    sort::by_key(&mut rows, |(rank, _)| *rank);
+    let candidates = rows.iter();
+    candidates
+        .map(|(_, slash)| command_candidate(slash.name, added))
+        .collect()
 }
 
 /// The mistake in a word that begins like a slash command, if no command has its name.
@@ -456,10 +491,12 @@ mod tests {
     #[test]
     fn commands_arguments_files_and_paths_complete() {
         assert_eq!(
-            texts(commands(&word("/thin"), &[], &[])),
+            texts(command_or_value(&word("/thin"), &[], &[])),
             (0..5, vec!["/thinking ".into()])
         );
-        let aliases = commands(&word("/beside"), &[], &[]).unwrap().candidates;
+        let aliases = command_or_value(&word("/beside"), &[], &[])
+            .unwrap()
+            .candidates;
         assert_eq!(
             (aliases[0].label.as_str(), aliases[0].detail.as_str()),
             (
@@ -467,11 +504,18 @@ mod tests {
                 "alias of /tab: Start a new session in a new tab"
             )
         );
-        assert_eq!(texts(commands(&word("/keys"), &[], &[])).1[0], "/keys ");
-        // Without its start, the alias is not offered.
-        assert_eq!(commands(&word("/side"), &[], &[]), None);
         assert_eq!(
-            texts(commands(&word("/thinking hi"), &[], &[])),
+            texts(command_or_value(&word("/keys"), &[], &[])).1[0],
+            "/keys "
+        );
+        // Without its start, the alias is not offered, but commands with such a word in their description are.
+        assert_eq!(
+            texts(command_or_value(&word("/side"), &[], &[])).1,
+            ["/fan ", "/panel "]
+        );
+        assert_eq!(command_or_value(&word("/zzq"), &[], &[]), None);
+        assert_eq!(
+            texts(command_or_value(&word("/thinking hi"), &[], &[])),
             (10..12, vec!["high".into(), "xhigh".into()])
         );
         assert_eq!(

@@ -113,7 +113,7 @@ impl Completer {
             candidates::Word::Command(_) | candidates::Word::Argument { .. } if first_line => {
                 let models = self.models.as_deref().unwrap_or_default();
                 let added: Vec<&AddedCommand> = self.commands.iter().chain(&self.prompts).collect();
-                let offered = candidates::commands(&word, models, &added);
+                let offered = candidates::command_or_value(&word, models, &added);
                 self.unknown = candidates::unknown(&word, &added).filter(|_| offered.is_none());
                 offered
             }

@@ -16,6 +16,10 @@ use osier_term::{Keymap, Row, Span, Token};
 pub(crate) const PANEL: Token = Token::User;
 /// The mark before the prompt.
 const PROMPT_MARK: &str = "❯ ";
+/// Shown in an empty prompt whose keys write nothing.
+const NORMAL: &str = "i to write, : for commands";
+/// The mode in which the keys go to the conversation.
+const BROWSING: &str = "browsing";
 /// Rows of the list that completes.
 const COMPLETION_ROWS: u16 = 12;
 /// Rows of the list that completes on a small screen.
@@ -49,10 +53,12 @@ impl Prompt {
         surface.paint(&rows, areas.queue);
     }
 
-    /// Draws the text and the row above it; returns where the cursor belongs.
+    /// Draws the text and the row above it; returns where the cursor belongs. `elsewhere` says where the keys go, if they do
+    /// not come here.
     pub(crate) fn draw_editor(
         &mut self,
         areas: Areas,
+        elsewhere: Option<&str>,
         linear: bool,
         surface: &mut Surface<'_>,
     ) -> Position {
@@ -64,14 +70,24 @@ impl Prompt {
             ..areas.editor
         };
         self.area = area;
-        let (rows, cursor) = self.editor.rows(area.width, area.height);
+        let (mut rows, cursor) = self.editor.rows(area.width, area.height);
+        let is_normal = !self.editor.modal().inserts();
+        let other = elsewhere.or_else(|| is_normal.then_some(NORMAL));
+        if let Some(text) = other.filter(|_| self.editor.is_empty()) {
+            let text = text::truncate(text, usize::from(area.width)).into_owned();
+            rows = vec![Row::plain(text, Token::Placeholder)];
+        }
         surface.paint(&rows, area);
         let mark = if is_shell {
             Token::Warning
         } else {
             Token::Accent
         };
-        let rule = self.rule(areas.rule.width, linear, surface);
+        let mode = match elsewhere {
+            Some(_) => Some(BROWSING.to_owned()),
+            None => self.editor.modal().label(),
+        };
+        let rule = self.rule(areas.rule.width, mode.as_deref(), linear, surface);
         surface.paint(&[rule], areas.rule);
         let mark_area = Rect {
             width: mark_width,
@@ -92,7 +108,7 @@ impl Prompt {
 
     /// The row above the text: how many rows are hidden, and the editing mode at the right. Without colours for the
     /// panel, it is a rule; on a linear screen, a word.
-    fn rule(&self, width: u16, linear: bool, surface: &Surface<'_>) -> Row {
+    fn rule(&self, width: u16, mode: Option<&str>, linear: bool, surface: &Surface<'_>) -> Row {
         let has_panel = surface.background(PANEL).is_some();
         let (line, face) = match (has_panel && !linear, self.editor.is_shell()) {
             (true, _) => (" ", Token::Muted),
@@ -105,8 +121,7 @@ impl Prompt {
             (0, false) => String::new(),
             _ => format!("{line}{line} {above} rows above, {below} below "),
         };
-        let label = self.editor.modal().label();
-        let label = label.map_or_else(String::new, |label| format!(" {label} "));
+        let label = mode.map_or_else(String::new, |mode| format!(" {mode} "));
         let end = if label.is_empty() || linear { 0 } else { 2 };
         let room = usize::from(width).saturating_sub(text::width(&label) + end);
         let start = text::prefix_of_width(&start, room);

@@ -100,7 +100,9 @@ impl App {
             }
             Action::ToggleTool(name) => self.tools.toggle(&name, overlays, outbox),
             Action::EditSetting(name) => self.settings_editor.edit(name, overlays, outbox),
-            Action::AddRule(effect) => permissions::add_rule(effect, overlays),
+            Action::AddRule(effect) => {
+                permissions::add_rule(effect, self.tools.names(), overlays);
+            }
             Action::CaptureKeys { context, command } => {
                 keymap::capture_keys(context, command, overlays);
             }
@@ -121,6 +123,8 @@ impl App {
             Some("This session is still running")
         } else if self.footer.jobs > 0 {
             Some("A background job is still running")
+        } else if self.footer.terminals > 0 {
+            Some("A terminal is still open")
         } else {
             None
         };

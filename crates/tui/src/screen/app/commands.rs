@@ -139,7 +139,10 @@ impl App {
                 code_servers::show(&self.footer.code_servers, &mut self.transcript);
             }
             Command::TakeOver => self.footer.presence.take_over(outbox),
-            Command::Keymap => keymap::open(&self.keymap, self.plugins.keys(), overlays),
+            Command::Keymap => {
+                let used = &self.settings.keymap;
+                keymap::open(&self.keymap, self.plugins.keys(), used, overlays);
+            }
             Command::Tools => self.tools.open(overlays, outbox),
             Command::Servers => self.servers.open(overlays, outbox),
             Command::Hooks => hooks::open(overlays, outbox),
@@ -188,6 +191,8 @@ impl App {
             let is_own = self.footer.presence.writer().is_none();
             if is_own && self.prompt.has_queued() {
                 self.outbox.push(AgentOp::RecallQueue);
+                let text = "stopped; the queued messages are in the prompt again";
+                self.outbox.push(Toast::info(text));
             }
             self.outbox.push(AgentOp::Abort);
         } else if has_more && self.overlays.is_empty() {

@@ -233,7 +233,9 @@ impl App {
         self.questions
             .draw(areas.questions, &self.keymap, &mut surface);
         let linear = self.settings.screen_reader;
-        self.prompt.draw_editor(areas, linear, &mut surface)
+        let elsewhere = self.transcript.where_keys_go(&self.keymap);
+        self.prompt
+            .draw_editor(areas, elsewhere.as_deref(), linear, &mut surface)
     }
 
     /// Paints the overlays over the main screen; returns where the cursor belongs.
@@ -382,6 +384,7 @@ fn draw_start_page(app: &App, page: Rect, surface: &mut Surface<'_>) {
     let start = welcome::Start {
         model: app.footer.model.as_ref(),
         permissions: app.footer.permissions,
+        keymap: &app.keymap,
         directory: &app.footer.cwd,
         recent: app.sessions.recent(),
         is_drawn: !app.settings.screen_reader,

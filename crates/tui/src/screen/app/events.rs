@@ -153,7 +153,7 @@ impl App {
                 // A compaction makes the token counts of earlier answers invalid.
                 self.footer.context_tokens = 0;
             }
-            self.footer.count(&stored.message);
+            self.footer.show_tokens(&stored.message);
         }
         let contents = session.contents.unwrap_or_default();
         self.footer.total = contents.usage;
@@ -211,7 +211,11 @@ impl App {
             Event::About { about } => about::open(about, overlays),
             Event::Budget { budget } => self.footer.budget = *budget,
             Event::CodeServers { servers } => self.footer.code_servers.clone_from(servers),
-            Event::Usage { spending } => usage::show(spending, &mut self.transcript),
+            Event::Usage { spending } => {
+                // The complete count: the footer agrees with it from then on.
+                self.footer.total = spending.total;
+                usage::show(spending, &mut self.transcript);
+            }
             Event::Accounts { accounts } => accounts::refresh(accounts, overlays),
             Event::LoginStarted { .. } => accounts::open_login(event, overlays),
             Event::McpServers { servers } => {
@@ -280,7 +284,8 @@ impl App {
                 }
                 return false;
             }
-            AgentEvent::MessageEnd { message, .. } => self.footer.count(message),
+            AgentEvent::MessageEnd { message, .. } => self.footer.show_tokens(message),
+            AgentEvent::Accounting { entry } => self.footer.count(entry),
             AgentEvent::ToolExecutionEnd {
                 tool_name, result, ..
             } => {

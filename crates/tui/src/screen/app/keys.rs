@@ -50,8 +50,8 @@ impl App {
         if std::mem::take(&mut self.shows_keys) {
             match help::after_page(&self.keymap, &self.contexts(), key) {
                 AfterPage::AllKeys => {
-                    let overlays = &mut self.overlays;
-                    return keymap::open(&self.keymap, self.plugins.keys(), overlays);
+                    let (used, overlays) = (&self.settings.keymap, &mut self.overlays);
+                    return keymap::open(&self.keymap, self.plugins.keys(), used, overlays);
                 }
                 AfterPage::Nothing => return,
                 AfterPage::TheKey => {}

@@ -290,7 +290,8 @@ impl App {
         self.transcript.set_expand_key(expand_key(&self.keymap));
         self.plugins
             .bind_keys(&mut self.keymap, &mut self.transcript);
-        keymap::refresh(&self.keymap, self.plugins.keys(), &mut self.overlays);
+        let used = &self.settings.keymap;
+        keymap::refresh(&self.keymap, self.plugins.keys(), used, &mut self.overlays);
         self.pending_keys.clear();
         self.outbox.redraw(true);
     }

@@ -9,9 +9,11 @@ use ratatui::layout::Rect;
 use super::{App, AppOptions};
 use crate::actions::{Command, Effect, Toast, command::Run, command::commands};
 use crate::dialogs::Appearance;
-use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity, UserMessage};
+use osier_agent::{
+    AccountingEntry, AgentMessage, Event as AgentEvent, RunOutcome, Severity, UserMessage,
+};
 use osier_base::folders::Folders;
-use osier_llm::TurnStatus;
+use osier_llm::{TurnStatus, Usage};
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
 use osier_protocol::{
     ChangeKind, CheckpointEvent, DiffRange, Event, FileChange, FileDiff, Op, PermissionMode,
@@ -572,4 +574,47 @@ fn a_commented_change_keeps_the_keys_in_sight() {
     let shown = rows(&mut app, (80, 24), now);
     assert_eq!(shown[23], before[23]);
     assert_eq!(shown[22], " ✎ why");
+}
+
+#[test]
+fn the_mode_changes_while_a_question_waits() {
+    let (mut app, now) = asked(Instant::now());
+    let key = parse_key("alt+p").unwrap();
+    app.on_input(InputEvent::Key(key), now);
+    let requests = app.take_ops();
+    assert!(requests.contains(&Op::CyclePermissions), "{requests:?}");
+}
+
+#[test]
+fn an_open_terminal_is_named_before_osier_quits() {
+    let (mut app, now) = (app(), Instant::now());
+    app.footer.terminals = 1;
+    app.quit();
+    let shown = rows(&mut app, (80, 24), now).join("\n");
+    assert!(shown.contains("A terminal is still open"), "{shown}");
+    assert!(shown.contains("Quit and stop it"), "{shown}");
+}
+
+/// Also calls outside of the conversation, such as that of a compaction.
+#[test]
+fn the_footer_counts_every_call_of_a_model() {
+    let (mut app, now) = (app(), Instant::now());
+    for output in [170, 235] {
+        let usage = Usage {
+            input: 1_000,
+            output,
+            ..Usage::default()
+        };
+        let entry = AccountingEntry::Llm {
+            timestamp: 0,
+            provider: "m".to_owned(),
+            model: "x".to_owned(),
+            usage,
+            latency_ms: 1,
+            status: "success".to_owned(),
+        };
+        app.on_event(&Event::Agent(AgentEvent::Accounting { entry }), now);
+    }
+    let shown = rows(&mut app, (80, 24), now);
+    assert!(shown[23].contains("↑2.0k ↓405"), "{}", shown[23]);
 }

@@ -5,13 +5,13 @@ mod row;
 use std::sync::Arc;
 
 use crate::status::{Presence, cache_countdown::CacheCountdown};
-use osier_agent::{AgentMessage, AttachmentKind};
+use osier_agent::{AccountingEntry, AgentMessage, AttachmentKind};
 use osier_base::text;
 use osier_llm::{AssistantBlock, ContentBlock, ThinkingLevel, Usage};
 use osier_protocol::budget::{BudgetState, WARNING_SHARE};
 use osier_protocol::{
-    CodeServerInfo, ConnectionState, DiagnosticCounts, LaneState, ModelInfo, PermissionMode,
-    Review, Role, SandboxMode, Spending,
+    CodeServerInfo, ConnectionState, DiagnosticCounts, LaneState, ModelInfo, PermissionMode, Role,
+    SandboxMode,
 };
 use osier_settings::{FooterPart, ScreenSettings};
 use osier_term::{Face, Span, Token};
@@ -114,23 +114,11 @@ const SHOWN: &[(FooterPart, Show, u8)] = &[
 ];
 
 impl Footer {
-    /// Counts the usage of a message of the session.
-    pub(crate) fn count(&mut self, message: &AgentMessage) {
-        match message {
-            AgentMessage::ToolResult(result) => {
-                if let Some(nested) = result.details.get("spending")
-                    && let Ok(nested) = serde_json::from_value::<Spending>(nested.clone())
-                {
-                    self.total += nested.total;
-                }
-                if let Some(review) = Review::of(&result.details) {
-                    self.total += review.usage;
-                }
-            }
-            AgentMessage::Assistant(message) => self.total += message.usage,
-            _ => {}
+    /// Counts a call of a model: one of the conversation, a subagent, a compaction or a review.
+    pub(crate) fn count(&mut self, entry: &AccountingEntry) {
+        if let AccountingEntry::Llm { usage, .. } = entry {
+            self.total += *usage;
         }
-        self.show_tokens(message);
     }
 
     /// Counts the usage of models that answered side by side.

@@ -10,6 +10,9 @@ use osier_term::{Row, Span, Token};
 const KEPT: u8 = 8;
 /// Fewest columns of a name that is cut.
 const LEAST_COLUMNS: usize = 8;
+/// Written before the thinking level where the sides leave so many columns more.
+const LEVEL: &str = "thinking ";
+const NAMED_LEVEL: usize = 4;
 /// Columns of the left side that the provider of the model makes room for.
 const LEAST_LEFT: usize = 20;
 
@@ -62,7 +65,10 @@ impl Footer {
         } else {
             self.cut(left, room)
         };
-        let gap = width.saturating_sub(spans_width(&left) + right_width);
+        let mut gap = width.saturating_sub(spans_width(&left) + right_width);
+        if gap >= NAMED_LEVEL + text::width(LEVEL) && name_level(&mut right) {
+            gap -= text::width(LEVEL);
+        }
         let mut row = Row::new(left);
         row.spans.reserve(right.len() * 2 + 2);
         row.push(" ".repeat(gap), Token::Footer);
@@ -185,6 +191,17 @@ fn drop_provider(pieces: &mut [Piece]) {
     }
 }
 
+/// Says which part is the thinking level; false without one.
+fn name_level(pieces: &mut [Piece]) -> bool {
+    let mut pieces = pieces.iter_mut();
+    let level = pieces.find(|piece| piece.part == FooterPart::Thinking);
+    let Some(span) = level.and_then(|piece| piece.spans.first_mut()) else {
+        return false;
+    };
+    span.text = format!("{LEVEL}{}", span.text).into();
+    true
+}
+
 /// The end of a side that fits into `room`.
 fn cut(spans: Vec<Span>, room: usize) -> Vec<Span> {
     let mut over = spans_width(&spans).saturating_sub(room);
@@ -206,7 +223,8 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    use osier_protocol::{PermissionMode, SandboxMode};
+    use osier_llm::{Price, ThinkingLevel};
+    use osier_protocol::{KeyState, ModelInfo, PermissionMode, SandboxMode};
     use osier_settings::ScreenSettings;
 
     #[test]
@@ -248,6 +266,34 @@ mod tests {
         settings.footer_right = Vec::new();
         footer.settings = Arc::new(settings);
         assert_eq!(footer.row(10).text(), "…rk (main)");
+    }
+
+    #[test]
+    fn the_thinking_level_is_named_where_there_is_room() {
+        let footer = Footer {
+            cwd: "~/work".into(),
+            model: Some(ModelInfo {
+                provider: "m".into(),
+                id: "x".into(),
+                name: "x".into(),
+                context_window: 1_000,
+                max_tokens: 100,
+                thinking_levels: vec![ThinkingLevel::Low],
+                input: Vec::new(),
+                price: Price::default(),
+                key: KeyState::NotNeeded,
+                cache_seconds: None,
+                in_cycle: false,
+                favourite: false,
+                speed: None,
+            }),
+            level: ThinkingLevel::Low,
+            permissions: PermissionMode::Ask,
+            ..Footer::default()
+        };
+        let rows = [40, 30].map(|width| footer.row(width).text());
+        let named = "~/work            ask   m/x thinking low";
+        assert_eq!(rows, [named, "~/work           ask   m/x low"]);
     }
 
     #[test]

@@ -258,8 +258,14 @@ impl Choose {
         row.push(key, face(Token::Accent));
         row.spans
             .extend(self.label(line, face(Token::Text), inner - text::width(&row.text())));
-        if !line.description.is_empty() {
-            row.push(format!("  {}", line.description), face(Token::Text));
+        let about = match line.description.as_str() {
+            "" => String::new(),
+            about => format!("  {about}"),
+        };
+        // The meaning of a mode is known from elsewhere: a part of it would only be noise.
+        let is_optional = matches!(line.action, ChoiceAction::Answer(Answer::Approve { .. }));
+        if !is_optional || row.width() + text::width(&about) <= inner {
+            row.push(about, face(Token::Text));
         }
         cut(&mut row, inner);
         row.fill = ground.map(|_| face(Token::Text));

@@ -128,6 +128,14 @@ impl Dialog {
             Body::Write(write) => write.rows(width, most.saturating_sub(rows.len() + 1)),
             Body::Fields(fields) => fields.rows(width),
         };
+        // A subject that would lose its last rows takes those of the conversation, but one.
+        let needed = 1 + rows.len() + subject + body.rows.len();
+        let all = usize::from(above_footer.saturating_sub(1));
+        let most = if subject > 0 && needed <= all {
+            most.max(needed)
+        } else {
+            most
+        };
         // The title and the keys are always shown; then the body, at least its part with the focus; then the subject;
         // then an empty row between them.
         let room = most.saturating_sub(1 + rows.len());
@@ -273,7 +281,14 @@ impl Dialog {
                 &[(Command::ExternalEditor, "editor")],
             ));
         }
-        parts.extend(key(Command::PageUp).map(|key| format!("{key} scroll")));
+        // Where rows are missing, the key that shows them comes first.
+        let place = if self.is_cut() || self.setting.cut != (0, 0) {
+            parts.len().min(1)
+        } else {
+            parts.len()
+        };
+        let scroll = key(Command::PageUp).map(|key| format!("{key} scroll"));
+        parts.splice(place..place, scroll);
         parts.extend(frame::help_hint(view.keymap, "question"));
         parts
     }

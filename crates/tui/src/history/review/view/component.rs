@@ -7,7 +7,7 @@ use super::problems::{Problems, contains, is_in};
 use super::state::DiffView;
 use super::texts::first_line;
 use crate::actions::{Action, Command, Effect, Toast};
-use crate::history::review::verdicts::{Review, keys};
+use crate::history::review::verdicts::{Review, key_lines, keys};
 use osier_base::text;
 use osier_checkpoint::hunks;
 use osier_protocol::{CheckpointOp, DiffRange};
@@ -57,10 +57,12 @@ impl DiffView {
 }
 
 impl DiffView {
-    /// The line of keys.
-    fn help(&self, width: usize, keymap: &Keymap<Command>) -> Row {
-        let help = keys(keymap, self.is_outdated(), width);
-        Row::plain(text::truncate(&help, width).into_owned(), Token::Muted)
+    /// The lines of keys.
+    fn help(&self, width: usize, keymap: &Keymap<Command>) -> Vec<Row> {
+        let lines = keys(keymap, self.is_outdated(), width).into_iter();
+        let row =
+            |keys: String| Row::plain(text::truncate(&keys, width).into_owned(), Token::Muted);
+        lines.map(row).collect()
     }
 
     /// The comment on the selected change. The comment of an outdated review is in the rows.
@@ -85,7 +87,8 @@ impl Component<Command, Action> for DiffView {
         };
         let width = usize::from(area.width);
         let comment = self.comment(width);
-        let below = 1 + u16::from(comment.is_some());
+        let lines = key_lines(width);
+        let below = lines + u16::from(comment.is_some());
         let body = area.height.saturating_sub(1 + below);
         // On a narrow screen the list is above the changes. The path of the selected file has a line of its own where the
         // list cuts it.
@@ -144,7 +147,7 @@ impl Component<Command, Action> for DiffView {
         }
         let above_keys = at(0, area.height.saturating_sub(below), area.width, 1);
         view.paint(comment.as_slice(), above_keys, buffer);
-        let line = at(0, area.height - 1, area.width, 1);
+        let line = at(0, area.height.saturating_sub(lines), area.width, lines);
         if let Some((row, column)) = self.review.writing(width) {
             view.paint(&[row], line, buffer);
             self.cursor = Some(Position {
@@ -153,7 +156,7 @@ impl Component<Command, Action> for DiffView {
             });
             return;
         }
-        view.paint(&[self.help(width, view.keymap)], line, buffer);
+        view.paint(&self.help(width, view.keymap), line, buffer);
     }
 
     fn on_key(&mut self, key: KeyPress, _: &mut Cx<'_, Action>) -> Handled {
