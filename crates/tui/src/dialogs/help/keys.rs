@@ -108,13 +108,16 @@ pub(super) fn wanted_first(is_idle: bool) -> Vec<Command> {
     bound.collect()
 }
 
-/// Keys and their meanings in the active contexts, the innermost first. `uses` says whether the
-/// view uses a command.
+/// Keys and their meanings in the active contexts, the innermost first. `uses` says whether the view uses a command, `meaning` names
+/// what a command does there if that differs.
 pub(crate) fn keys(
     keymap: &Keymap<Command>,
     contexts: &[&str],
     moment: Moment,
-    uses: impl Fn(Command) -> bool,
+    (uses, meaning): (
+        impl Fn(Command) -> bool,
+        impl Fn(Command) -> Option<&'static str>,
+    ),
 ) -> Vec<(String, String)> {
     let of_prompt = |rows: &[Row]| {
         let shown = rows.iter().filter_map(|row| row.shown(keymap, contexts));
@@ -125,7 +128,7 @@ pub(crate) fn keys(
         Moment::Working => of_prompt(WORKING),
         Moment::View => {
             let mut parts = contexts.split(|context| matches!(*context, "editor" | "global"));
-            of_view(keymap, parts.next().unwrap_or_default(), uses)
+            of_view(keymap, parts.next().unwrap_or_default(), uses, meaning)
         }
     };
     if let Some(keys) = key_in_view(keymap, contexts, Command::Help) {
@@ -195,6 +198,7 @@ fn of_view(
     keymap: &Keymap<Command>,
     contexts: &[&str],
     uses: impl Fn(Command) -> bool,
+    meaning: impl Fn(Command) -> Option<&'static str>,
 ) -> Vec<(String, String)> {
     let mut commands: Vec<Command> = Vec::new();
     for context in contexts {
@@ -210,8 +214,9 @@ fn of_view(
         let keys = key_in_view(keymap, contexts, command)?;
         let mut known = IN_VIEW.iter();
         let known = known.find(|(of, known, _)| contexts.contains(of) && *known == command);
-        let meaning = match known {
-            Some(&(_, _, meaning)) => meaning,
+        let known = known.map(|&(_, _, meaning)| meaning);
+        let meaning = match meaning(command).or(known) {
+            Some(meaning) => meaning,
             None => command.info()?.description,
         };
         Some((keys, meaning.to_owned()))
