@@ -1,9 +1,9 @@
 //! How features report to clients: events, notices, and the request that caused them.
 //!
 //! A request that a client numbers is active while the actor or background work handles it: each [`Emitter`] and
-//! [`Callback`] made for it holds a share of its [`ActiveRequest`]. Notices carry the number, and when the last
-//! share is dropped `Event::OpEnded` reports that nothing more follows. Work that outlives its request takes
-//! [`Emitter::detached`].
+//! [`Callback`] made for it holds a share of its [`ActiveRequest`]. Notices carry the number, before other events an
+//! `Event::OpEvent` has it, and when the last share is dropped `Event::OpEnded` reports that nothing more follows. Work that
+//! outlives its request takes [`Emitter::detached`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,11 +52,17 @@ impl Emitter {
 
     /// Publishes an event at once.
     pub(crate) fn publish(&self, mut event: Event) {
-        if let (Event::Notice { request, .. }, Some(active)) = (&mut event, &self.request) {
-            *request = Some(active.number);
+        let number = self.request.as_ref().map(|active| active.number);
+        let mut with_number = None;
+        match &mut event {
+            Event::Notice { request, .. } => *request = number.or(*request),
+            _ => with_number = number.map(|request| Event::OpEvent { request }),
         }
         self.log.write(&event);
-        self.publisher.publish(event);
+        match with_number {
+            Some(number) => self.publisher.publish_pair(number, event),
+            None => self.publisher.publish(event),
+        }
     }
 
     /// The log of the open session.
