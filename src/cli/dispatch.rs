@@ -1,5 +1,6 @@
 //! Runs the command or the mode of the command line.
 
+use std::cell::Cell;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 use tokio::signal::unix::SignalKind;
 
-use super::args::{Args, Command, ScriptArgs};
+use super::args::{Args, Command, McpCommand, ScriptArgs};
 use super::exit::{Exit, failure, screen_exit, usage_error};
 #[cfg(feature = "transfer")]
 use super::html_theme::TerminalThemes;
@@ -25,8 +26,10 @@ use osier_base::{allocator, process, terminal_output};
 use osier_session::models::{Models, find_local};
 use osier_session::{SessionHandle, SessionSetup, check_tools};
 
+use crate::modes::AskedRequests;
 use crate::modes::json::JsonFormat;
 use crate::modes::log::LogLevel;
+use crate::modes::mcp_server;
 use crate::modes::rpc;
 use crate::modes::run::{Ended, ProgramHooks, Run};
 use crate::modes::schema::AnswerSchema;
@@ -114,6 +117,7 @@ fn start(args: Args) -> Result<Exit, String> {
             };
             run_acp(&config, setup)
         }
+        RunMode::McpServer => run_mcp_server(&config, setup),
         RunMode::Screen => run_screen(config, setup, stdin_piped),
         _ => run_prompts(&config, setup, mode, stdin_piped),
     }
@@ -159,6 +163,9 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                 let exit = commands::auth::run(command, folders, settings, environment, &mut out);
                 return exit.map(Some);
             }
+            Some(Command::Mcp {
+                command: McpCommand::Serve(_),
+            }) => return Ok(None),
             Some(Command::Mcp { command }) => {
                 let context = commands::mcp::McpContext {
                     folders,
@@ -286,6 +293,7 @@ fn run_prompts(
             output: &mut terminal_output::stdout(),
             ends_with_prompts,
             hooks: reads_lines.then_some(hooks),
+            asked: AskedRequests::default(),
         };
         let log = config.log(mode, &mut accounting, session.subscribe_like(&events));
         let (ended, logged) = tokio::join!(run.run(events, input), log);
@@ -389,6 +397,27 @@ fn run_acp(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
         osier_acp::run_on_stdio(setup).await
     })?;
     Ok(signal.map_or(Exit::Success, Exit::Signal))
+}
+
+fn run_mcp_server(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
+    let mut setup = config.checked(setup)?;
+    setup.waits_for_servers = true;
+    check_tools(&setup)?;
+    limit_after_signals(Interrupt::Ends);
+    block_on_with_input(async {
+        // Without a model each call fails.
+        let _ = find_local(&mut setup).await;
+        let input = tokio::io::BufReader::new(tokio::io::stdin());
+        let signal = Cell::new(None);
+        let stopped = async { signal.set(Some(signalled().await)) };
+        let served = mcp_server::run(&setup, input, terminal_output::async_stdout(), stopped);
+        match served.await {
+            Ok(()) => Ok(signal.get().map_or(Exit::Success, Exit::Signal)),
+            // The client has exited.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Success),
+            Err(error) => Err(error.to_string()),
+        }
+    })?
 }
 
 fn run_screen(

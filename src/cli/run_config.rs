@@ -68,7 +68,7 @@ impl RunConfig {
         let (settings, problems) = Settings::load_for(&folders, &cwd);
         // Also for commands without a session, such as `osier mcp test`.
         process::pass_variables(settings.pass_environment.iter().cloned());
-        process::withhold_variables(key_variables([]));
+        process::withhold_variables(key_variables([]), false);
         Ok(Self {
             args,
             folders,
@@ -177,6 +177,7 @@ impl RunConfig {
         Ok(match (&args.command, args.mode) {
             (Some(Command::Rpc(_)), _) | (_, Some(Mode::Rpc)) => RunMode::Rpc,
             (Some(Command::Acp(_)), _) | (_, Some(Mode::Acp)) => RunMode::Acp,
+            (Some(Command::Mcp { .. }), _) => RunMode::McpServer,
             (_, Some(Mode::Json)) => RunMode::Json,
             _ if args.json => RunMode::Json,
             _ if args.codex_events => RunMode::Codex,

@@ -3,7 +3,7 @@
 
 use clap::CommandFactory as _;
 
-use super::args::{Args, Command, InputFormat};
+use super::args::{Args, Command, InputFormat, McpCommand};
 use crate::modes::log::LogLevel;
 
 /// The mode to run in.
@@ -19,6 +19,7 @@ pub(super) enum RunMode {
     Codex,
     Rpc,
     Acp,
+    McpServer,
     /// `osier rpc --connect`: the session is in a server.
     Bridge,
     Serve,
@@ -30,15 +31,15 @@ pub(super) enum RunMode {
 }
 
 use RunMode::{
-    Acp, Attach, Bridge, Codex, Json, JsonResult, Models, Rpc, Schema, Screen, Serve, SignIn,
-    StreamJson, Text,
+    Acp, Attach, Bridge, Codex, Json, JsonResult, McpServer, Models, Rpc, Schema, Screen, Serve,
+    SignIn, StreamJson, Text,
 };
 
 impl RunMode {
     #[cfg(test)]
-    const ALL: [Self; 14] = [
-        Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Bridge, Serve, Attach, Models,
-        Schema, SignIn,
+    const ALL: [Self; 15] = [
+        Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, McpServer, Bridge, Serve,
+        Attach, Models, Schema, SignIn,
     ];
 
     /// The mode that the command alone decides.
@@ -47,6 +48,9 @@ impl RunMode {
             Some(Command::Rpc(rpc)) if rpc.connect.is_some() => Some(Bridge),
             Some(Command::Rpc(rpc)) if rpc.schema => Some(Schema),
             Some(Command::Acp(acp)) if acp.login => Some(SignIn),
+            Some(Command::Mcp {
+                command: McpCommand::Serve(_),
+            }) => Some(McpServer),
             Some(Command::Serve(serve)) if serve.command.is_none() => Some(Serve),
             Some(Command::Attach(_)) => Some(Attach),
             None if args.list_models.is_some() => Some(Models),
@@ -61,9 +65,8 @@ impl RunMode {
             // The last line or the exit has the error.
             StreamJson | JsonResult | Codex => LogLevel::Warnings,
             // Events have all of it.
-            Json | Rpc | Screen | Acp | Bridge | Serve | Attach | Models | Schema | SignIn => {
-                LogLevel::Nothing
-            }
+            Json | Rpc | Screen | Acp | McpServer | Bridge | Serve | Attach | Models | Schema
+            | SignIn => LogLevel::Nothing,
         }
     }
 
@@ -77,6 +80,7 @@ impl RunMode {
             Codex => "`osier exec --json`",
             Rpc => "`osier rpc`",
             Acp => "`osier acp`",
+            McpServer => "`osier mcp serve`",
             Bridge => "`osier rpc --connect`",
             Serve => "`osier serve`",
             Attach => "`osier attach`",
@@ -97,14 +101,16 @@ struct Flag {
 }
 
 /// Every mode that opens a session.
-const SESSION: &[RunMode] = &[Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp];
+const SESSION: &[RunMode] = &[
+    Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, McpServer,
+];
 /// Every mode that opens a session, and the server, which opens several.
 const SERVED: &[RunMode] = &[
-    Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Serve,
+    Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, McpServer, Serve,
 ];
 /// Modes that read the settings of the command line.
 const SETTINGS: &[RunMode] = &[
-    Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Models, SignIn,
+    Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, McpServer, Models, SignIn,
 ];
 /// Modes whose sessions are named by the command line. An editor names them itself.
 const NAMED: &[RunMode] = &[Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc];
@@ -131,7 +137,8 @@ const FLAGS: &[Flag] = &[
     flag(
         "model",
         &[
-            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Serve, Attach, Models,
+            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, McpServer, Serve, Attach,
+            Models,
         ],
     ),
     // Only these modes can switch between the models.
@@ -142,7 +149,7 @@ const FLAGS: &[Flag] = &[
     flag(
         "api_key",
         &[
-            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Models,
+            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, McpServer, Models,
         ],
     ),
     flag("base_url", SESSION),
@@ -150,7 +157,7 @@ const FLAGS: &[Flag] = &[
     flag(
         "proxy",
         &[
-            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Serve, Models,
+            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, McpServer, Serve, Models,
         ],
     ),
     flag("system_prompt", SESSION),
@@ -175,7 +182,7 @@ const FLAGS: &[Flag] = &[
     flag(
         "cwd",
         &[
-            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, Serve, Models,
+            Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, McpServer, Serve, Models,
         ],
     ),
     flag("temperature", SESSION),
@@ -211,6 +218,8 @@ const FLAGS: &[Flag] = &[
     flag("allowed_tools", SCRIPTED),
     flag("disallowed_tools", SCRIPTED),
     flag("add_dir", SESSION),
+    flag("init", SESSION),
+    flag("maintenance", SESSION),
     flag("fallback_model", SCRIPTED),
     flag("effort", SCRIPTED),
     flag("max_thinking_tokens", SCRIPTED),

@@ -71,6 +71,9 @@ impl ScriptArgs {
             })?;
             setup.directories.push(path);
         }
+        let triggers = [(self.init, "init"), (self.maintenance, "maintenance")];
+        let given = triggers.into_iter().find(|(is_given, _)| *is_given);
+        setup.setup_hooks = given.map(|(_, trigger)| trigger);
         if let Some(path) = &self.system_prompt_file {
             let text = regular_file::read_named_text(&cwd.join(path), regular_file::NAMED)
                 .map_err(|error| {

@@ -2,7 +2,8 @@
 
 use osier_agent::{CompactionOutcome, RunOutcome};
 use osier_protocol::slash::{self, CommandEnd, SlashClient};
-use osier_protocol::{AddedCommand, Event, Op, Prompt};
+use osier_protocol::{AddedCommand, Event, Op, Prompt, TreeOp};
+use osier_session::SessionHandle;
 
 /// The requests of a prompt that is a command, or why it cannot run. `None` for text, for commands in `added`, and for names
 /// that only a plugin can have.
@@ -17,6 +18,57 @@ pub(super) fn typed(prompt: &Prompt, added: &[AddedCommand]) -> Option<Result<Ve
         return Some(Err(problem));
     }
     Some(requests)
+}
+
+/// Whether the commands of templates, skills and plugins are known: one of them can have the name of a command of osier.
+#[derive(Debug, Default)]
+pub(super) struct AddedCommands {
+    list: Vec<AddedCommand>,
+    /// The request that ends when the session has read them.
+    request: Option<u64>,
+    /// The next event is about that request.
+    is_about_request: bool,
+    are_read: bool,
+}
+
+impl AddedCommands {
+    /// Follows the session. Returns whether the event is only about the request of this.
+    pub(super) fn on_event(&mut self, event: &Event) -> bool {
+        let is_about = |request: &u64| self.request == Some(*request);
+        match event {
+            Event::OpEvent { request } if is_about(request) => self.is_about_request = true,
+            Event::OpEnded { request, .. } if is_about(request) => self.are_read = true,
+            Event::Commands { commands } => {
+                self.list.clone_from(commands);
+                return false;
+            }
+            _ => return std::mem::take(&mut self.is_about_request),
+        }
+        true
+    }
+
+    /// Whether `prompt` waits until the session has read them.
+    pub(super) fn are_missing_for(&mut self, prompt: &Prompt, session: &SessionHandle) -> bool {
+        if self.are_read || typed(prompt, &[]).is_none() {
+            return false;
+        }
+        if self.request.is_none() {
+            let request = session.next_request();
+            self.request = Some(request);
+            // Reads nothing, but waits as a prompt does.
+            let nothing = TreeOp::ReadEntries {
+                request,
+                entry_ids: Vec::new(),
+                bytes: 0,
+            };
+            session.ask(request, Op::Tree(nothing));
+        }
+        true
+    }
+
+    pub(super) fn list(&self) -> &[AddedCommand] {
+        &self.list
+    }
 }
 
 /// A command that was sent.

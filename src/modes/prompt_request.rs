@@ -44,6 +44,7 @@ impl PromptRequest {
     /// The event without the number, which only this process knows; `None` if nothing is left of it.
     pub(super) fn without_number(&self, mut event: Event) -> Option<Event> {
         match &mut event {
+            Event::OpEvent { .. } => return None,
             Event::OpEnded { request, .. } if *request == self.number => return None,
             Event::Notice { request, .. } if *request == Some(self.number) => *request = None,
             _ => {}

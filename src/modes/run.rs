@@ -12,13 +12,14 @@ use osier_llm::{AssistantMessage, StopReason};
 use osier_mcp::{ProgramLink, ServerCall};
 use osier_peers::formats::{Effect, Format, RunEnd, SdkHook};
 use osier_protocol::questions::Answer;
-use osier_protocol::{AddedCommand, Event, Op, Prompt, final_text};
+use osier_protocol::{Event, Op, Prompt, final_text};
 use osier_session::SessionHandle;
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, Split};
 use tokio::sync::{mpsc, oneshot};
 
-use super::command::{RunningCommand, typed};
+use super::asked::AskedRequests;
+use super::command::{AddedCommands, RunningCommand, typed};
 use super::prompt_request::PromptRequest;
 use super::schema::{self, AnswerSchema};
 
@@ -51,6 +52,8 @@ pub struct Run<'a> {
     pub ends_with_prompts: bool,
     /// The hooks of the program that reads and writes lines.
     pub hooks: Option<ProgramHooks>,
+    /// The requests of the program that have no answer.
+    pub asked: AskedRequests,
 }
 
 /// The hooks and MCP servers of a program, and their calls that it has not answered.
@@ -125,7 +128,7 @@ struct Progress {
     /// The model was asked to repair its answer.
     is_repaired: bool,
     /// The commands of skills, templates and plugins.
-    added: Vec<AddedCommand>,
+    added: AddedCommands,
     /// The slash command that runs in place of a prompt.
     command: Option<RunningCommand>,
     /// The answer is that of a slash command.
@@ -145,7 +148,7 @@ impl Progress {
             answer: String::new(),
             cut: None,
             is_repaired: false,
-            added: Vec::new(),
+            added: AddedCommands::default(),
             command: None,
             answers_command: false,
             questions: Vec::new(),
@@ -189,6 +192,9 @@ impl Run<'_> {
         let mut written = Ok(());
         while let Some((time, event)) = events.recv_timed().await {
             if ended.is_ok() && written.is_ok() {
+                written = self.answer_asked(&event);
+            }
+            if ended.is_ok() && written.is_ok() {
                 written = self.tell(time, &event);
             }
             if event == Event::ShutDown {
@@ -208,7 +214,10 @@ impl Run<'_> {
         let mut progress = Progress::new();
         self.effect(|format, effect| format.begin(effect))?;
         loop {
-            if progress.is_open && !progress.is_running {
+            let is_ready = progress.is_open && !progress.is_running;
+            let next = self.prompts.front().filter(|_| is_ready);
+            let waits = next.is_some_and(|next| progress.added.are_missing_for(next, self.session));
+            if is_ready && !waits {
                 match self.prompts.pop_front() {
                     Some(prompt) => {
                         self.effect(|format, effect| format.prompt(&prompt, effect))?;
@@ -227,6 +236,10 @@ impl Run<'_> {
             tokio::select! {
                 event = events.recv_timed() => {
                     let Some((time, event)) = event else { break };
+                    self.answer_asked(&event)?;
+                    if progress.added.on_event(&event) {
+                        continue;
+                    }
                     if event == Event::ShutDown {
                         self.tell(time, &event)?;
                         return Ok(None);
@@ -249,7 +262,8 @@ impl Run<'_> {
                     let line = line?;
                     let mut effect = Effect::default();
                     self.format.input(&line, &mut effect);
-                    self.ends_with_prompts &= effect.prompt.is_none() && effect.ops.is_empty();
+                    self.ends_with_prompts &= effect.prompt.is_none()
+                        && effect.ops.is_empty() && effect.asked.is_empty();
                     let refused = self.register_hooks(&mut effect);
                     self.carry_out(effect)?;
                     if let Some(message) = refused {
@@ -317,7 +331,7 @@ impl Run<'_> {
 
     /// Sends a prompt, or the requests of the slash command that it is.
     fn start(&mut self, prompt: Prompt, progress: &mut Progress) -> io::Result<()> {
-        let mut ops = match typed(&prompt, &progress.added) {
+        let mut ops = match typed(&prompt, progress.added.list()) {
             None => vec![prompt.into()],
             Some(Ok(ops)) => ops,
             Some(Err(message)) => {
@@ -360,6 +374,14 @@ impl Run<'_> {
         self.session.send(Op::AnswerQuestion { id, answer });
     }
 
+    /// Answers the requests of the program that end by this event.
+    fn answer_asked(&mut self, event: &Event) -> io::Result<()> {
+        for ended in self.asked.on_event(event) {
+            self.effect(|format, effect| format.asked_ended(ended, effect))?;
+        }
+        Ok(())
+    }
+
     fn tell(&mut self, time: i64, event: &Event) -> io::Result<()> {
         self.effect(|format, effect| {
             effect.time = Some(time);
@@ -381,6 +403,9 @@ impl Run<'_> {
         for op in effect.ops {
             self.session.send(op);
         }
+        for asked in effect.asked {
+            self.asked.send(asked, self.session);
+        }
         self.prompts.extend(effect.prompt);
         if effect.output.is_empty() {
             return Ok(());
@@ -395,7 +420,6 @@ impl Run<'_> {
     fn follow(&mut self, event: Event, progress: &mut Progress, is_read: bool) -> io::Result<()> {
         match event {
             Event::SessionOpened { .. } => progress.is_open = true,
-            Event::Commands { commands } => progress.added = commands,
             // Do not continue in a session other than the requested one.
             Event::SessionFailed { message, .. } => {
                 progress.is_over = true;

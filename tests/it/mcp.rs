@@ -4,6 +4,7 @@ mod instructions;
 mod login;
 mod restart;
 mod sampling;
+mod serve;
 mod sse;
 mod start;
 mod tasks;
@@ -212,6 +213,19 @@ async fn oversized_message_is_an_error_of_its_call() {
 }
 
 #[tokio::test]
+async fn an_answer_that_cannot_be_read_is_an_error_of_its_call() {
+    let place = TestProject::new();
+    let (mut open, _) = ready(&place, "nested", calling("fake__deep")).await;
+    let events = open.run("go").await;
+    let ToolStatus::McpServerError { message, .. } = status(&events) else {
+        panic!("{:?}", status(&events));
+    };
+    let expected = "the server's message cannot be read: recursion limit exceeded";
+    assert!(message.contains(expected), "{message}");
+    open.close().await;
+}
+
+#[tokio::test]
 async fn server_that_sends_requests_and_reads_no_answers_is_stopped() {
     let place = TestProject::new();
     config(&place, &json!({"fake": fake("pester")}));
@@ -338,12 +352,52 @@ async fn resources_and_prompts_are_expanded_in_a_prompt() {
     assert!(open.last_request().join("\n").contains("remember the milk"));
     open.run("/mcp__fake__greet \"the whole team\"").await;
     let request = open.last_request();
+    let greeting = "user: Greet the whole team warmly".to_owned();
+    assert!(request.contains(&greeting), "{request:?}");
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_change_of_an_attached_resource_is_told_once() {
+    let place = TestProject::new();
+    let (mut open, _) = ready(&place, "good", Script::always("ok")).await;
+    open.prompt("what is in @fake:memo://one?");
+    // The server answers the subscription with a change, and then with another tool.
+    let has_grown = |event: &Event| match event {
+        Event::McpServers { servers } => servers[0].tools.contains(&"fake__grown".to_owned()),
+        _ => false,
+    };
+    let seen = open.until(has_grown).await;
+    let is_settled =
+        |event: &Event| matches!(event, Event::Agent(osier_agent::Event::AgentSettled { .. }));
+    if !seen.iter().any(is_settled) {
+        open.settled().await;
+    }
+    let told = "These attached resources have changed on their server since you got them; what you have is old: \
+                @fake:memo://one";
+    for prompt in ["and now?", "and then?"] {
+        open.run(prompt).await;
+        let sent = open.last_request().join("\n");
+        assert_eq!(sent.matches(told).count(), 1, "{sent}");
+    }
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_server_logs_from_the_level_of_its_entry() {
+    let place = TestProject::new();
+    let notes = place.data().join("notes");
+    let server = json!({"command": "sh", "args": [SERVER, "good"], "logLevel": "warning",
+        "env": {"MCP_NOTES": notes}});
+    config(&place, &json!({"fake": server}));
+    let mut open = open(&place, calling("fake__echo")).await;
+    state(&mut open, |state| state == ServerState::Ready).await;
+    // The call comes after the request for the level.
+    open.run("go").await;
+    let notes = std::fs::read_to_string(&notes).unwrap();
     assert!(
-        request
-            .last()
-            .unwrap()
-            .contains("Greet the whole team warmly"),
-        "{request:?}"
+        notes.lines().any(|line| line == "\"level\":\"warning\""),
+        "{notes}"
     );
     open.close().await;
 }

@@ -28,7 +28,7 @@ while read -r line; do
       [ "$mode" = misnumber ] && { say '{"jsonrpc":"2.0","id":"other","result":{}}'; continue; }
       say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":-32601,\"message\":\"unknown\"}}" ;;
     *'"initialize"'*)
-      result '{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{},"prompts":{}},"serverInfo":{"name":"fake","version":"1"}'"$said}" ;;
+      result '{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"logging":{},"prompts":{}},"serverInfo":{"name":"fake","version":"1"}'"$said}" ;;
     *'"tools/list"'*)
       [ "$mode" = mute ] && { note "asked"; continue; }
       if [ "$mode" = many ]; then
@@ -39,9 +39,16 @@ while read -r line; do
         [ -z "$changed" ] || list="$(tool after),$list"
       else
         list="$(tool echo),$(tool die),$(tool wait),$(tool ask),$(tool flood),$(tool grow)"
+        [ "$mode" = nested ] && list="$(tool deep)"
         [ -z "$changed" ] || list="$list,$(tool grown)"
       fi
       result "{\"tools\":[$list]}" ;;
+    *'"logging/setLevel"'*) note "$(printf '%s' "$line" | sed -n 's/.*\("level":"[a-z]*"\).*/\1/p')"; result '{}' ;;
+    *'"resources/subscribe"'*)
+      result '{}'
+      say '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"memo://one"}}'
+      changed=yes
+      say '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}' ;;
     *'"resources/list"'*) result '{"resources":[{"uri":"memo://one","name":"one"}]}' ;;
     *'"resources/templates/list"'*) result '{"resourceTemplates":[{"uriTemplate":"memo://{name}","name":"any memo"}]}' ;;
     *'"resources/read"'*) result '{"contents":[{"uri":"memo://one","text":"remember the milk"}]}' ;;
@@ -56,6 +63,7 @@ while read -r line; do
       exec sleep 1000 ;;
     *'"notifications/cancelled"'*) note "cancelled" ;;
     *'"name":"echo"'*) text "echoed" ;;
+    *'"name":"deep"'*) say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"content\":$(printf '[%.0s' $(seq 500))}}" ;;
     *'"name":"die"'*) exit 7 ;;
     *'"name":"wait"'*)
       token=$(printf '%s' "$line" | sed -n 's/.*"progressToken":\([0-9]*\).*/\1/p')

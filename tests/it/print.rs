@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use osier::modes::AskedRequests;
 use osier::modes::log::{Log, LogLevel, LogOptions};
 use osier::modes::run::Run;
 use osier::modes::text::TextFormat;
@@ -426,6 +427,7 @@ async fn print_mode_does_not_wait_for_an_ended_session() {
         output: &mut answer,
         ends_with_prompts: false,
         hooks: None,
+        asked: AskedRequests::default(),
     };
     let run = async { tokio::join!(run.run(open.events, None::<&[u8]>), told).0 };
     let limit = std::time::Duration::from_mins(1);

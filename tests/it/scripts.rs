@@ -310,8 +310,8 @@ fn hooks_of_an_unknown_event_end_the_run() {
     let turns = json!([{"steps": [{"text": "ran"}]}]);
     for (hooks, error) in [
         (
-            json!({"Setup": [{"hookCallbackIds": ["a"]}]}),
-            "osier has no hooks for the event `Setup`",
+            json!({"TeammateIdle": [{"hookCallbackIds": ["a"]}]}),
+            "osier has no hooks for the event `TeammateIdle`",
         ),
         (
             json!({"PreToolUse": [{"matcher": "Edit(", "hookCallbackIds": ["a"]}]}),
@@ -561,7 +561,7 @@ fn hooks_of_the_python_sdk_guard() {
          blocks the prompt: [UserPromptSubmit go] did not run: a hook blocked the prompt: not this\n\
          sees everything: [UserPromptSubmit go, PreToolUse Bash, PostToolUse Bash, Stop False] ran: done\n\
          continues: [Stop False, Stop True] ran: done again\n\
-         has a hook of an unknown event: [] did not run: osier has no hooks for the event `Setup`\n"
+         has a hook of an unknown event: [] did not run: osier has no hooks for the event `TeammateIdle`\n"
     );
 }
 
@@ -582,7 +582,7 @@ fn hooks_of_the_typescript_sdk_guard() {
          blocks the prompt: [UserPromptSubmit go] did not run: a hook blocked the prompt: not this\n\
          sees everything: [UserPromptSubmit go, PreToolUse Bash, PostToolUse Bash, Stop false] ran: done\n\
          continues: [Stop false, Stop true] ran: done again\n\
-         has a hook of an unknown event: [] did not run: osier has no hooks for the event `Setup`\n\
+         has a hook of an unknown event: [] did not run: osier has no hooks for the event `TeammateIdle`\n\
          has a rule as a matcher: [] did not run: invalid matcher `Bash(touch *)` of `PreToolUse`: \
          it is a permission rule; write a name of tools\n"
     );

@@ -77,3 +77,33 @@ fn formats_of_programs_have_the_answer_of_a_command() {
     let answer = result["result"].as_str().unwrap();
     assert!(answer.starts_with("Compacted: "), "{answer}");
 }
+
+#[test]
+fn a_template_of_the_project_comes_before_a_command_of_osier() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.work().join(".osier/prompts")).unwrap();
+    home.file(".osier/prompts/review.md", "Look at $ARGUMENTS");
+    let turns = json!([
+        {"when": {"user": "Look at all of it"}, "steps": [{"text": "Of the template."}], "repeat": true},
+        {"steps": [{"text": "Of osier."}], "repeat": true},
+    ]);
+    let run = home.scripted(&turns);
+    let first = run.args(["-p", "--trust", "/review all of it"]).run();
+    assert_eq!(first, ProgramOutput::new(0, "Of the template.\n", ""));
+}
+
+#[test]
+fn an_interrupt_ends_a_compaction_and_the_run() {
+    let home = Home::new();
+    for prompt in ["one", "two"] {
+        of(&home, ["-c", "-p", prompt]);
+    }
+    let waits = json!([{"steps": [{"wait": 3_600_000}], "repeat": true}]);
+    let mut running = home
+        .scripted(&waits)
+        .args(["-c", "--json", "/compact"])
+        .start();
+    running.until(|event| event["type"] == "compaction_start");
+    running.signal(rustix::process::Signal::INT);
+    assert_eq!(running.end().1, Some(130));
+}

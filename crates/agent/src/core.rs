@@ -4,7 +4,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 
 use osier_base::ids;
-use osier_llm::{Model, ToolSpec};
+use osier_llm::{Model, ThinkingLevel, ToolSpec};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -168,6 +168,13 @@ impl AgentAccess for Core {
 
     fn models(&self) -> Vec<Arc<Model>> {
         self.state().models.list().to_vec()
+    }
+
+    fn thinking(&self) -> ThinkingLevel {
+        let state = self.state();
+        let wanted = state.models.thinking;
+        let model = state.models.list().first();
+        model.map_or(wanted, |model| model.clamp(wanted))
     }
 
     fn system_prompt(&self) -> String {

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use std::fmt;
 use std::sync::Arc;
 
-use osier_llm::{AssistantMessage, Context, Delta, Model, ToolCall, ToolSpec};
+use osier_llm::{AssistantMessage, Context, Delta, Model, ThinkingLevel, ToolCall, ToolSpec};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -62,6 +62,9 @@ pub trait AgentAccess: Send + Sync + fmt::Debug {
 
     /// The models, preferred first.
     fn models(&self) -> Vec<Arc<Model>>;
+
+    /// The thinking level of the next request, as the preferred model takes it.
+    fn thinking(&self) -> ThinkingLevel;
 
     fn system_prompt(&self) -> String;
 

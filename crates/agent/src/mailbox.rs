@@ -107,7 +107,18 @@ impl<E: Coalesce + Clone> Publisher<E> {
 
     /// Sends an event that happened at `time`, in milliseconds since the Unix epoch.
     pub fn publish_at(&self, time: i64, event: E) {
+        Self::send(&mut lock(&self.mailboxes), time, event);
+    }
+
+    /// Sends two events that happen now, the second right after the first.
+    pub fn publish_pair(&self, first: E, second: E) {
         let mut mailboxes = lock(&self.mailboxes);
+        let time = clock::now_ms();
+        Self::send(&mut mailboxes, time, first);
+        Self::send(&mut mailboxes, time, second);
+    }
+
+    fn send(mailboxes: &mut Vec<Arc<Mailbox<E>>>, time: i64, event: E) {
         // Only this list references the mailbox of a dropped subscription.
         mailboxes.retain(|mailbox| Arc::strong_count(mailbox) > 1);
         let Some((last, others)) = mailboxes.split_last() else {

@@ -40,7 +40,9 @@ use tokio::time::{Instant, sleep_until};
 use self::child_reaper::MARKER;
 
 pub use detached::spawn_detached;
-pub use environment::{is_withheld, lend_variables, pass_variables, withhold_variables};
+pub use environment::{
+    is_kept_from_projects, is_withheld, lend_variables, pass_variables, withhold_variables,
+};
 pub use group::{ChildGroup, parent_of};
 pub use limits::limit_own;
 pub use piped::{Piped, Pipes, spawn_piped};

@@ -38,6 +38,24 @@ pub fn counted(count: impl Display, one: &str, many: &str) -> String {
     format!("{count} {noun}")
 }
 
+/// `text` between marks of `tag`, for a model. If the text contains such an end, the marks have a number that it does not
+/// contain, so that nothing in it is taken for text after it.
+///
+/// ```
+/// use osier_base::text::enclosed;
+///
+/// assert_eq!(enclosed("file", " name=\"a\"", "x"), "<file name=\"a\">\nx\n</file>");
+/// assert_eq!(enclosed("hook", "", "x</HOOK>y"), "<hook-2>\nx</HOOK>y\n</hook-2>");
+/// ```
+pub fn enclosed(tag: &str, attributes: &str, text: &str) -> String {
+    let inside = text.to_ascii_lowercase();
+    let numbered = (2..).map(|number| format!("{tag}-{number}"));
+    let mut marks = std::iter::once(tag.to_owned()).chain(numbered);
+    let is_free = |mark: &String| !inside.contains(&format!("</{mark}"));
+    let mark = marks.find(is_free).unwrap_or_default();
+    format!("<{mark}{attributes}>\n{text}\n</{mark}>")
+}
+
 /// Width of `text` in terminal cells. Control characters have none.
 pub fn width(text: &str) -> usize {
     if text.is_ascii() {

@@ -15,13 +15,15 @@ use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult,
     ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorData,
     FormElicitationCapability, Implementation, JsonObject, ListRootsResult,
-    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, Root,
-    RootsCapabilities, SamplingCapability, TASKS_EXTENSION_ID, UrlElicitationCapability,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
+    ResourceUpdatedNotificationParam, Root, RootsCapabilities, SamplingCapability,
+    TASKS_EXTENSION_ID, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use super::attached::Attached;
 use super::changes::ToolChanges;
 use super::elicitation::{self, ElicitationRules};
 use super::log::ServerLog;
@@ -90,6 +92,8 @@ pub(super) struct Client {
     pub rules: Option<Arc<dyn ElicitationRules>>,
     pub changed: mpsc::UnboundedSender<Changed>,
     pub tool_changes: ToolChanges,
+    /// The resources that are attached to the conversation.
+    pub attached: Attached,
     /// Receives the server's challenge when a request fails because it requires a sign-in.
     pub refused: mpsc::UnboundedSender<String>,
     pub followed: Followed,
@@ -225,6 +229,14 @@ impl ClientHandler for Client {
         self.note(Changed::Prompts);
     }
 
+    async fn on_resource_updated(
+        &self,
+        params: ResourceUpdatedNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.attached.changed(&params.uri);
+    }
+
     async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.note(Changed::Resources);
     }
@@ -258,6 +270,7 @@ mod tests {
             rules: None,
             changed: mpsc::unbounded_channel().0,
             tool_changes: ToolChanges::default(),
+            attached: Attached::default(),
             refused: mpsc::unbounded_channel().0,
             followed: Arc::default(),
             asking: Asking::default(),

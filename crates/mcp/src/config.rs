@@ -12,7 +12,7 @@ use super::hidden::Hidden;
 pub use super::server_config::{
     HttpProtocol, Launch, OAuthConfig, SamplingRule, ServerConfig, ToolFilter,
 };
-use super::server_config::{REQUEST_TIMEOUT, START_TIMEOUT};
+use super::server_config::{LOG_LEVELS, REQUEST_TIMEOUT, START_TIMEOUT};
 use osier_base::config_file::ConfigFile;
 use osier_base::json;
 use osier_base::problem::{Problem, nearest};
@@ -39,6 +39,7 @@ const KEYS: &[&str] = &[
     "startTimeout",
     "oauth",
     "sampling",
+    "logLevel",
     "description",
     // The key `name` is for servers of the type `sdk`.
     "name",
@@ -71,7 +72,7 @@ pub fn load(files: &[ConfigFile], environment: &BTreeMap<String, String>) -> Ser
                 continue;
             }
         };
-        let mut read = parse(path, &text, environment);
+        let mut read = parse_file(path, &text, environment, file.is_known());
         for server in read.servers.values_mut() {
             server.of_project = file.is_known();
             read.problems.extend(server.limit_project());
@@ -83,8 +84,17 @@ pub fn load(files: &[ConfigFile], environment: &BTreeMap<String, String>) -> Ser
     all
 }
 
-/// Parses `text`, the content of `path`.
+/// Parses `text`, the content of `path`, which is a file of the user.
 pub fn parse(path: &Path, text: &str, environment: &BTreeMap<String, String>) -> Servers {
+    parse_file(path, text, environment, false)
+}
+
+fn parse_file(
+    path: &Path,
+    text: &str,
+    environment: &BTreeMap<String, String>,
+    of_project: bool,
+) -> Servers {
     let mut all = Servers::default();
     let root = match json::from_people(text) {
         Ok(root) => root,
@@ -110,6 +120,7 @@ pub fn parse(path: &Path, text: &str, environment: &BTreeMap<String, String>) ->
             text,
             name,
             environment,
+            of_project,
             problems: &mut all.problems,
             hidden: Hidden::default(),
             keys: Vec::new(),
@@ -118,7 +129,7 @@ pub fn parse(path: &Path, text: &str, environment: &BTreeMap<String, String>) ->
             all.servers.insert(name.clone(), server);
         }
         // The keys are withheld even if the entry is not used.
-        process::withhold_variables(reader.keys);
+        process::withhold_variables(reader.keys, of_project);
         secrets::add_known_fields(entry);
     }
     all
@@ -149,6 +160,8 @@ struct Reader<'a> {
     text: &'a str,
     name: &'a str,
     environment: &'a BTreeMap<String, String>,
+    /// The file belongs to a project, which does not get the keys of the user.
+    of_project: bool,
     problems: &'a mut Vec<Problem>,
     hidden: Hidden,
     /// The variables in the environment, the headers and the URL of the server: only this server gets them.
@@ -194,6 +207,7 @@ impl Reader<'_> {
             start_timeout: self.seconds(entry, "startTimeout", START_TIMEOUT),
             tools: self.filter(entry)?,
             sampling: self.sampling(entry),
+            log_level: self.log_level(entry),
             hidden: std::mem::take(&mut self.hidden),
         })
     }
@@ -294,6 +308,17 @@ impl Reader<'_> {
                 SamplingRule::Ask
             }
         }
+    }
+
+    fn log_level(&mut self, entry: &Map<String, Value>) -> Option<&'static str> {
+        let level = entry.get("logLevel")?;
+        let found = LOG_LEVELS.into_iter().find(|known| level == known);
+        if found.is_none() {
+            let message = format!("has the invalid logLevel `{level}`");
+            let hint = format!("expected one of {}", LOG_LEVELS.join(", "));
+            self.fault(Some("logLevel"), &message, &hint);
+        }
+        found
     }
 
     /// Reads the filter of tools; `None` after an error: the server is not used, because some of
@@ -412,8 +437,21 @@ impl Reader<'_> {
     }
 
     fn expanded(&mut self, key: &str, text: &str) -> Option<String> {
-        let used = |name: &str, value: &str| self.hidden.add(name, value);
-        match expand(text, self.environment, used) {
+        let mut kept = None;
+        let used = |name: &str, value: &str| {
+            self.hidden.add(name, value);
+            if self.of_project && process::is_kept_from_projects(name) {
+                kept = Some(name.to_owned());
+            }
+        };
+        let expanded = expand(text, self.environment, used);
+        if let Some(name) = kept {
+            let message = format!("uses the variable `{name}`, which holds a key of yours");
+            let hint = "to give it to servers of projects, name it in `pass_environment` of your own settings; until then the server is ignored";
+            self.fault(Some(key), &message, hint);
+            return None;
+        }
+        match expanded {
             Ok(text) => Some(text),
             Err(missing) => {
                 let message = format!("uses the variable `{missing}`, which is not set");

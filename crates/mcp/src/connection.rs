@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use rmcp::model::{
     ClientRequest, CreateMessageRequest, ElicitRequest, GetPromptRequest, GetPromptRequestParams,
-    GetPromptResult, InputRequest, InputRequests, InputResponses, ReadResourceRequest,
-    ReadResourceRequestParams, ReadResourceResult, ServerPeerInfo, ServerResult,
+    GetPromptResult, InputRequest, InputRequests, InputResponses, ProtocolVersion,
+    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, ServerPeerInfo,
+    ServerResult, SetLevelRequestParams,
 };
 use rmcp::service::{
     Peer, PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError,
@@ -108,6 +109,24 @@ impl Connection {
 
     pub(super) fn info(&self) -> Option<Arc<ServerPeerInfo>> {
         self.peer.peer_info()
+    }
+
+    /// Has the server log only messages of this level and above. Newer servers get no such request.
+    pub(super) async fn set_log_level(&self, level: &str) {
+        let Some(info) = self.info() else { return };
+        if info.capabilities.logging.is_none()
+            || info.protocol_version >= ProtocolVersion::V_2026_07_28
+        {
+            return;
+        }
+        let Ok(level) = serde_json::from_value(Value::from(level)) else {
+            return;
+        };
+        let set = self.peer.set_level(SetLevelRequestParams::new(level));
+        if let Err(error) = set.await {
+            let message = format!("cannot set the log level: {error}");
+            self.client.log.line("osier", &message);
+        }
     }
 
     pub(super) async fn read_resource(

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::attached::Attached;
 use super::changes::ToolChanges;
 use super::config::ServerConfig;
 use super::lists::{Listed, Lists};
@@ -26,6 +27,7 @@ type Notice = Option<(Severity, String)>;
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub link: Arc<Link>,
+    pub attached: Attached,
     pub timeout: Duration,
     pub info: ServerInfo,
 }
@@ -35,6 +37,7 @@ pub(super) struct Entry {
     pub config: Arc<ServerConfig>,
     pub info: ServerInfo,
     link: Arc<Link>,
+    attached: Attached,
     commands: mpsc::UnboundedSender<Command>,
     _task: AbortOnDropHandle<()>,
     tools: Vec<Arc<ServerTool>>,
@@ -49,6 +52,7 @@ impl Entry {
     pub(super) fn new(
         config: Arc<ServerConfig>,
         link: Arc<Link>,
+        attached: Attached,
         log: &ServerLog,
         commands: mpsc::UnboundedSender<Command>,
         tool_changes: ToolChanges,
@@ -78,6 +82,7 @@ impl Entry {
             config,
             info,
             link,
+            attached,
             commands,
             _task: task,
             tools: Vec::new(),
@@ -99,6 +104,7 @@ impl Entry {
     pub(super) fn known(&self) -> Known {
         Known {
             link: Arc::clone(&self.link),
+            attached: self.attached.clone(),
             timeout: self.config.timeout,
             info: self.info.clone(),
         }

@@ -28,9 +28,11 @@
 //! - Each server has a task, managed by `Mcp`. Only a call to a server waits for it.
 
 mod answers;
+mod attached;
 mod body;
 mod changes;
 mod client;
+mod completion;
 pub mod config;
 mod connect;
 mod connection;

@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::attached::Attached;
 use super::changes::ToolChanges;
 use super::client::Client;
 use super::config::{self, Servers};
@@ -380,6 +381,7 @@ impl Manager {
         ));
         let (changed, changes) = mpsc::unbounded_channel();
         let tool_changes = ToolChanges::default();
+        let attached = Attached::default();
         let (refused, refusals) = mpsc::unbounded_channel();
         let (commands, commanded) = mpsc::unbounded_channel();
         let patience = if self.setup.is_interactive {
@@ -396,6 +398,7 @@ impl Manager {
             rules: self.setup.rules.clone(),
             changed,
             tool_changes: tool_changes.clone(),
+            attached: attached.clone(),
             refused,
             followed: Arc::default(),
             asking: super::client::Asking::default(),
@@ -422,8 +425,8 @@ impl Manager {
             updates: self.updates.clone(),
         };
         let task = AbortOnDropHandle::new(osier_base::task::spawn(task.run()));
-        self.entries
-            .push(Entry::new(config, link, &log, commands, tool_changes, task));
+        let entry = Entry::new(config, link, attached, &log, commands, tool_changes, task);
+        self.entries.push(entry);
     }
 
     fn obey(&mut self, order: Order) {

@@ -11,11 +11,14 @@ use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{GetPromptRequestParams, JsonObject, ResourceContents, Role};
 use tokio_util::sync::CancellationToken;
 
-use super::connection::Wait;
+use super::connection::{Connection, Wait};
 use super::entry::Known;
 use super::manager::{Mcp, Shared};
 use super::result::Parts;
-use osier_agent::{Attachment, AttachmentKind, Interceptor, StopRun, UpdateSink, UserMessage};
+use osier_agent::{
+    AgentAccess, AgentMessage, Attachment, AttachmentKind, Interceptor, StopRun, UpdateSink,
+    UserMessage,
+};
 use osier_base::server_tool::tool_name;
 use osier_base::{ids, text};
 use osier_llm::ContentBlock;
@@ -123,7 +126,11 @@ impl Mentions {
         let connection = server.link.get()?;
         let read = connection.read_resource(uri, &wait(server)).await;
         let contents = read.map_err(|error| error.to_string())?.contents;
-        contents.into_iter().map(attachment).collect()
+        let attachments: Result<Vec<_>, String> = contents.into_iter().map(attachment).collect();
+        if attachments.is_ok() {
+            server.attached.subscribe(uri, connection.peer());
+        }
+        attachments
     }
 }
 
@@ -137,7 +144,10 @@ fn variable<'u>(resources: &[ResourceInfo], uri: &'u str) -> Option<&'u str> {
 }
 
 /// The prompt of the command `command`, and its server.
-fn prompt_of<'a>(known: &'a [Known], command: &str) -> Option<(&'a Known, &'a PromptInfo)> {
+pub(super) fn prompt_of<'a>(
+    known: &'a [Known],
+    command: &str,
+) -> Option<(&'a Known, &'a PromptInfo)> {
     for server in known {
         let mut prompts = server.info.prompts.iter();
         let is_it =
@@ -161,6 +171,16 @@ fn wait(server: &Known) -> Wait {
 impl Interceptor for Mentions {
     async fn on_input(&self, message: &mut UserMessage) -> Result<(), StopRun> {
         self.resolve(message).await
+    }
+
+    async fn reminders(&self, _agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+        let known = self.known();
+        let news = known.iter().filter_map(|server| {
+            let connection = server.link.get().ok();
+            let peer = connection.as_ref().map(Connection::peer);
+            server.attached.news(&server.info.name, peer)
+        });
+        news.collect()
     }
 }
 
@@ -302,7 +322,7 @@ fn arguments(prompt: &PromptInfo, typed: &str) -> Result<JsonObject, String> {
 }
 
 /// Splits into words; quotes group words.
-fn words(text: &str) -> Vec<String> {
+pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quote, mut open) = (String::new(), None, false);
     for char in text.chars() {

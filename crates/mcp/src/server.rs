@@ -253,6 +253,12 @@ impl ServerTask {
         let watch = CancellationToken::new();
         let _watching = watch.clone().drop_guard();
         osier_base::task::spawn(subscribe(connection.clone(), self.client.clone(), watch));
+        // All messages are of interest in a trace.
+        let level = self.config.log_level.or(self.trace.then_some("debug"));
+        if let Some(level) = level {
+            let connection = connection.clone();
+            osier_base::task::spawn(async move { connection.set_log_level(level).await });
+        }
         loop {
             tokio::select! {
                 _ = &mut over => return lost(),

@@ -36,7 +36,21 @@ pub struct ServerConfig {
     pub start_timeout: Duration,
     pub tools: ToolFilter,
     pub sampling: SamplingRule,
+    /// The least important messages that it logs; it decides when not set.
+    pub log_level: Option<&'static str>,
 }
+
+/// The levels of messages that servers log, least important first.
+pub(super) const LOG_LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
 
 /// Whether a server may ask the model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -87,6 +101,7 @@ impl ServerConfig {
             start_timeout: START_TIMEOUT,
             tools: ToolFilter::default(),
             sampling: SamplingRule::Ask,
+            log_level: None,
         }
     }
 }

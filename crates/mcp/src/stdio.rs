@@ -75,20 +75,7 @@ impl StdioTransport {
         };
         if let Some(excess) = excess {
             self.log.line("osier", &excess);
-            return match size::refusal(&bytes, excess)? {
-                Refusal::Answer(id, error) => {
-                    Some(RxJsonRpcMessage::<RoleClient>::error(error, Some(id)))
-                }
-                Refusal::Request(id, error) => {
-                    let answer = TxJsonRpcMessage::<RoleClient>::error(error, Some(id));
-                    let sending = self.send(answer);
-                    osier_base::task::spawn(async move {
-                        // The server may have ended.
-                        let _ = sending.await;
-                    });
-                    None
-                }
-            };
+            return self.refuse(&bytes, excess);
         }
         let text = String::from_utf8_lossy(bytes.trim_ascii());
         if text.is_empty() {
@@ -97,11 +84,34 @@ impl StdioTransport {
         if self.trace {
             self.log.line("received", &text);
         }
-        let message = messages::parse(&text).ok();
-        if message.is_none() {
-            self.log.line("stdout, not a message", &text);
+        match messages::parse(&text) {
+            Ok(message) => Some(message),
+            Err(error) => {
+                self.log.line("stdout, not a message", &text);
+                // Nobody waits for other lines.
+                let reason = format!("the server's message cannot be read: {error}");
+                let is_message = text.contains("\"jsonrpc\"");
+                is_message.then(|| self.refuse(&bytes, reason)).flatten()
+            }
         }
-        message
+    }
+
+    /// Refuses a message: the error of the request that it answers, or the answer to the server.
+    fn refuse(&mut self, bytes: &[u8], reason: String) -> Option<RxJsonRpcMessage<RoleClient>> {
+        match size::refusal(bytes, reason)? {
+            Refusal::Answer(id, error) => {
+                Some(RxJsonRpcMessage::<RoleClient>::error(error, Some(id)))
+            }
+            Refusal::Request(id, error) => {
+                let answer = TxJsonRpcMessage::<RoleClient>::error(error, Some(id));
+                let sending = self.send(answer);
+                osier_base::task::spawn(async move {
+                    // The server may have ended.
+                    let _ = sending.await;
+                });
+                None
+            }
+        }
     }
 }
 

@@ -201,6 +201,9 @@ crate::op::session_events! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             request: Option<u64>,
         },
+        /// The next event is about the request with this number. Only clients in the process of the session receive this.
+        #[event(Connected)]
+        OpEvent { request: u64 },
         /// The session has processed the request with this number. If the session passed it to the agent, events of the
         /// agent can still follow.
         #[event(Connected)]

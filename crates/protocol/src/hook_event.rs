@@ -8,10 +8,12 @@ use std::fmt::Write as _;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum HookEvent {
+    Setup,
     SessionStart,
     SessionEnd,
     InstructionsLoaded,
     ConfigChange,
+    FileChanged,
     UserPromptSubmit,
     UserPromptExpansion,
     PreToolUse,
@@ -105,8 +107,10 @@ const fn info(
         ),
         blocks: !matches!(
             event,
-            HookEvent::SessionStart
+            HookEvent::Setup
+                | HookEvent::SessionStart
                 | HookEvent::SessionEnd
+                | HookEvent::FileChanged
                 | HookEvent::PermissionDenied
                 | HookEvent::StopFailure
                 | HookEvent::SubagentStart
@@ -133,7 +137,16 @@ const SWITCH: &str = "from_model, to_model, requested_model, source (command, au
     cache_ttl, estimated_cache_write_usd, pricing";
 
 /// All events, in the order of [`HookEvent`].
-pub const EVENTS: [EventInfo; 25] = [
+pub const EVENTS: [EventInfo; 27] = [
+    info(
+        HookEvent::Setup,
+        "Setup",
+        "setup",
+        "a session was opened with `--init` or `--maintenance`, before `SessionStart`",
+        "trigger: init, maintenance",
+        "trigger",
+        "`additionalContext` is added to the next prompt",
+    ),
     info(
         HookEvent::SessionStart,
         "SessionStart",
@@ -169,6 +182,15 @@ pub const EVENTS: [EventInfo; 25] = [
         "source: user_settings",
         "source, file_path",
         "none",
+    ),
+    info(
+        HookEvent::FileChanged,
+        "FileChanged",
+        "file_changed",
+        "a watched file was changed, added or deleted: those that matchers name, in the working directory, and those of `watchPaths`",
+        "names of files, as in `.envrc\\|.env`",
+        "file_path, event (change, add, unlink)",
+        "`watchPaths` adds files to watch",
     ),
     info(
         HookEvent::UserPromptSubmit,
@@ -363,12 +385,10 @@ pub const EVENTS: [EventInfo; 25] = [
 
 /// Events of Claude Code that osier does not have. Hooks for them never run, which is not an error.
 pub const OTHERS: &[&str] = &[
-    "Setup",
     "TeammateIdle",
     "WorktreeCreate",
     "WorktreeRemove",
     "CwdChanged",
-    "FileChanged",
     "DirectoryAdded",
     "MessageDisplay",
     "PreSkillShellCommand",

@@ -455,6 +455,16 @@ osier_base::requests! {
                 /// what to do
                 action: ServerAction,
             },
+            /// Ask an MCP server for values of the last word of a prompt: an argument of `/mcp__server__prompt`, or the
+            /// variable of a template after `@server:`.
+            #[request(Extensions, None)]
+            CompleteMcp {
+                request: u64,
+                /// the prompt up to the cursor
+                text: String,
+            } =>
+            /// Each value replaces the last word, without its `@`.
+            McpCompletions { request: u64, values: Vec<String> },
             /// Run the action that a plugin bound to a key, as listed in `plugin_keys`.
             #[request(Extensions, Change)]
             PressPluginKey {

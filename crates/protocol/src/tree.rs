@@ -48,7 +48,7 @@ osier_base::requests! {
             request: u64,
             entries: Vec<Glimpse>,
         },
-        /// Return entries of the session as stored, oldest first.
+        /// Return entries of the session as stored, oldest first: at most `limit`, and about 16 MB.
         #[request(Tree, None + session, command "get_entries")]
         ReadLog {
             request: u64,

@@ -269,6 +269,8 @@ fn collect_pages(
     if event.fields.get("found") == Some(&json!(false))
         && let Some(after) = event.parameters.get("after")
     {
+        let after = after.to_string();
+        let after = osier_base::text::truncate(&after, CURSOR);
         return Step::Failed(format!("no message {after} on the current branch"));
     }
     let limit = event.parameters.get("limit").and_then(Value::as_u64);
@@ -291,16 +293,27 @@ fn collect_pages(
     let at_end = event.fields.get("atEnd") != Some(&json!(false));
     match page.last() {
         Some(last) if !at_end && !is_full => {
-            *partial = json!({"bytes": bytes, "messages": messages});
+            *partial = with_messages(messages, "bytes", json!(bytes));
             Step::Request(read_page, after(&last["entryId"]))
         }
         Some(_) if !at_end || !rest.as_slice().is_empty() => {
-            Step::Done(json!({"messages": messages, "more": true}))
+            Step::Done(with_messages(messages, "more", json!(true)))
         }
-        _ => Step::Done(json!({"messages": messages})),
+        _ => Step::Done(Value::Object(Map::from_iter([(
+            "messages".to_owned(),
+            Value::Array(messages),
+        )]))),
     }
 }
 
+/// An object with the messages, and a field. `json!` would copy the messages, for each page again.
+fn with_messages(messages: Vec<Value>, name: &str, value: Value) -> Value {
+    let messages = ("messages".to_owned(), Value::Array(messages));
+    Value::Object(Map::from_iter([messages, (name.to_owned(), value)]))
+}
+
+/// Columns of an entry in an error.
+const CURSOR: usize = 80;
 /// Messages of an answer without a limit.
 pub(super) const MESSAGES: u64 = 1_000;
 /// Bytes after which an answer ends, whatever its limit.
@@ -376,6 +389,7 @@ pub(super) fn first_page(
     parameters: &Map<String, Value>,
     _: &TrackedState,
 ) -> Result<FirstStep, String> {
+    check_limit(parameters)?;
     let at = match parameters.get("after") {
         Some(after) => json!({"at": "after", "entryId": after}),
         None => json!({"at": "start"}),
@@ -383,10 +397,19 @@ pub(super) fn first_page(
     Ok(FirstStep::Numbered(read_page, at))
 }
 
+/// An empty page would have no entry after which the next one begins.
+fn check_limit(parameters: &Map<String, Value>) -> Result<(), String> {
+    match parameters.get("limit").and_then(Value::as_u64) {
+        Some(0) => Err("`limit` must be at least 1".to_owned()),
+        _ => Ok(()),
+    }
+}
+
 pub(super) fn first_prompts(
     parameters: &Map<String, Value>,
     _: &TrackedState,
 ) -> Result<FirstStep, String> {
+    check_limit(parameters)?;
     let after = parameters.get("after");
     let at = json!({"at": "prompts", "after": after});
     Ok(FirstStep::Numbered(read_page, at))

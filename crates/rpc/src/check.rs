@@ -164,7 +164,7 @@ fn fits(kind: Kind, value: &Value) -> bool {
 pub(super) fn phrase(kind: Kind) -> String {
     match kind {
         Kind::Text => "a string".to_owned(),
-        Kind::Number => "an integer".to_owned(),
+        Kind::Number => "an integer from 0".to_owned(),
         Kind::Flag => "true or false".to_owned(),
         Kind::Word(words) => {
             let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();

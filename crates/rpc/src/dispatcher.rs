@@ -40,6 +40,8 @@ pub struct Dispatcher {
     time: i64,
     /// The idempotency key of the current line.
     once: Option<String>,
+    /// The number of the request that the next event is about.
+    cause: Option<u64>,
 }
 
 impl Dispatcher {
@@ -55,6 +57,7 @@ impl Dispatcher {
             output: Vec::new(),
             time: 0,
             once: None,
+            cause: None,
         }
     }
 
@@ -125,7 +128,16 @@ impl Dispatcher {
     pub fn handle_event(&mut self, time: i64, event: &Event) {
         self.time = time;
         self.tracked.on_event(event);
+        let cause = match event {
+            // A hub can add these between an event and its number.
+            Event::Presence { .. } | Event::Notice { .. } => None,
+            _ => self.cause.take(),
+        };
         match event {
+            Event::OpEvent { request } => {
+                self.cause = Some(*request);
+                return;
+            }
             Event::OpEnded {
                 request,
                 with_agent,
@@ -143,7 +155,7 @@ impl Dispatcher {
         if let Some(Value::Object(mut fields)) = value
             && let Some(Value::String(kind)) = fields.shift_remove("type")
         {
-            self.answer(&kind, fields);
+            self.answer(&kind, fields, cause);
         }
         if *event == Event::ShutDown {
             for pending in std::mem::take(&mut self.pending) {
@@ -343,22 +355,21 @@ impl Dispatcher {
     fn op_ended(&mut self, request: u64, with_agent: bool) {
         let mut pending = self.pending.iter_mut();
         if let Some(index) = pending.position(|pending| pending.request == request)
-            && let Some(progress) =
-                self.pending[index].op_ended(with_agent, self.tracked.no_session)
+            && let Some(progress) = self.pending[index].op_ended(with_agent, &self.tracked)
         {
             self.complete(index, progress);
         }
     }
 
-    /// Passes an event to the oldest command that waits for it.
-    fn answer(&mut self, kind: &str, mut fields: Map<String, Value>) {
+    /// Passes an event, which is about the request `cause`, to the oldest command that waits for it.
+    fn answer(&mut self, kind: &str, mut fields: Map<String, Value>, cause: Option<u64>) {
         let number = fields.shift_remove("request");
         for index in 0..self.pending.len() {
             let pending = &mut self.pending[index];
             if pending.reply_number != number.as_ref().and_then(Value::as_u64) {
                 continue;
             }
-            match pending.on_event(kind, &fields, &self.tracked) {
+            match pending.on_event(kind, &fields, &self.tracked, cause) {
                 Progress::Waiting => {}
                 Progress::Partial => return,
                 Progress::Next(op) => {

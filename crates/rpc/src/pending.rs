@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::answers::{CommandText, OP_ENDED};
-use super::command::{Answer, EventFields, Step, all_fields};
+use super::command::{Answer, EventFields, Shape, Step, all_fields};
 use super::frame::Response;
 use super::tracked_state::TrackedState;
 use osier_agent::Severity;
@@ -17,6 +17,9 @@ const FAILURES: &[&str] = &[
     "search_cancelled",
     "session_failed",
 ];
+
+/// The last event of a session, which answers all clients.
+const SHUT_DOWN: &str = "shut_down";
 
 /// A command without an answer.
 #[derive(Debug)]
@@ -33,6 +36,10 @@ pub(super) struct PendingCommand {
     pub notices: Vec<(Severity, String)>,
     /// The number of ops of the command that have not ended.
     ops: usize,
+    /// The agent continues with its op: events of the agent have no number.
+    with_agent: bool,
+    /// The last event that can be the answer, but is not known to be about its op.
+    candidate: Option<Candidate>,
     /// The collected parts of the answer.
     partial: Value,
     parameters: Map<String, Value>,
@@ -46,6 +53,13 @@ pub(super) enum Form {
     Event,
     /// Its text.
     Text,
+}
+
+/// An event that may be an answer.
+#[derive(Debug)]
+struct Candidate {
+    kind: String,
+    fields: Map<String, Value>,
 }
 
 /// The progress of a command after an event.
@@ -75,6 +89,8 @@ impl PendingCommand {
             reply_number,
             notices: Vec::new(),
             ops: 1,
+            with_agent: false,
+            candidate: None,
             partial: Value::Null,
             parameters: Map::new(),
         }
@@ -112,36 +128,28 @@ impl PendingCommand {
         })
     }
 
-    /// Handles an event; `fields` do not contain `type` and `request`.
+    /// Handles an event about the request `cause`; `fields` do not contain `type` and `request`.
     pub(super) fn on_event(
         &mut self,
         kind: &str,
         fields: &Map<String, Value>,
         tracked: &TrackedState,
+        cause: Option<u64>,
     ) -> Progress {
         let step = match self.answer {
             Answer::Ended => return Progress::Waiting,
             Answer::Event(kinds, _) if !kinds.contains(&kind) => return Progress::Waiting,
-            Answer::Event(..) if FAILURES.contains(&kind) => {
-                let message = fields.get("message").and_then(Value::as_str);
-                return Progress::Failed(message.unwrap_or(kind).to_owned());
-            }
             Answer::Event(_, shape) => {
-                return match shape(fields.clone(), tracked) {
-                    Ok(Value::Object(mut data)) if self.form != Form::Fields => {
-                        data.insert("type".to_owned(), kind.into());
-                        if let Some(number) = self.reply_number {
-                            data.insert("request".to_owned(), number.into());
-                        }
-                        let event = Value::Object(data);
-                        Progress::Done(match self.form {
-                            Form::Text => text_of(event),
-                            Form::Fields | Form::Event => event,
-                        })
-                    }
-                    Ok(data) => Progress::Done(data),
-                    Err(error) => Progress::Failed(error),
-                };
+                // Its number says it, or it answers all clients, or the events of its op have no number.
+                let is_own = cause == Some(self.request) || self.reply_number.is_some();
+                if is_own || self.with_agent || kind == SHUT_DOWN {
+                    return self.answer_with(kind, fields, shape, tracked);
+                }
+                if cause.is_none() {
+                    let (kind, fields) = (kind.to_owned(), fields.clone());
+                    self.candidate = Some(Candidate { kind, fields });
+                }
+                return Progress::Waiting;
             }
             Answer::Steps(step) => {
                 let parameters = &self.parameters;
@@ -168,12 +176,56 @@ impl PendingCommand {
         }
     }
 
+    /// The answer that an event is.
+    fn answer_with(
+        &self,
+        kind: &str,
+        fields: &Map<String, Value>,
+        shape: Shape,
+        tracked: &TrackedState,
+    ) -> Progress {
+        if FAILURES.contains(&kind) {
+            let message = fields.get("message").and_then(Value::as_str);
+            return Progress::Failed(message.unwrap_or(kind).to_owned());
+        }
+        match shape(fields.clone(), tracked) {
+            Ok(Value::Object(mut data)) if self.form != Form::Fields => {
+                data.insert("type".to_owned(), kind.into());
+                if let Some(number) = self.reply_number {
+                    data.insert("request".to_owned(), number.into());
+                }
+                let event = Value::Object(data);
+                Progress::Done(match self.form {
+                    Form::Text => text_of(event),
+                    Form::Fields | Form::Event => event,
+                })
+            }
+            Ok(data) => Progress::Done(data),
+            Err(error) => Progress::Failed(error),
+        }
+    }
+
     /// Handles the end of one of its ops. Returns the answer if no further event can bring it.
-    pub(super) fn op_ended(&mut self, with_agent: bool, no_session: bool) -> Option<Progress> {
+    pub(super) fn op_ended(
+        &mut self,
+        with_agent: bool,
+        tracked: &TrackedState,
+    ) -> Option<Progress> {
         // A server can report the end of an op twice.
         self.ops = self.ops.saturating_sub(1);
         if self.ops > 0 {
             return None;
+        }
+        self.with_agent = with_agent;
+        let is_refused = matches!(
+            self.notices.last(),
+            Some((Severity::Warning | Severity::Error, _))
+        );
+        if let (Answer::Event(_, shape), Some(Candidate { kind, fields })) =
+            (self.answer, self.candidate.take())
+            && !is_refused
+        {
+            return Some(self.answer_with(&kind, &fields, shape, tracked));
         }
         let notices = self
             .notices
@@ -186,7 +238,7 @@ impl PendingCommand {
             (Answer::Ended, _) => Some(self.nothing()),
             (_, Some((_, text))) => Some(Progress::Failed(text.clone())),
             _ if with_agent => None,
-            _ if no_session => Some(Progress::Failed(
+            _ if tracked.no_session => Some(Progress::Failed(
                 "no session is open; start one with `new_session`".to_owned(),
             )),
             (Answer::Steps(step), None) => {

@@ -52,11 +52,17 @@ impl Emitter {
 
     /// Publishes an event at once.
     pub(crate) fn publish(&self, mut event: Event) {
-        if let (Event::Notice { request, .. }, Some(active)) = (&mut event, &self.request) {
-            *request = Some(active.number);
+        let number = self.request.as_ref().map(|active| active.number);
+        let mut with_number = None;
+        match &mut event {
+            Event::Notice { request, .. } => *request = number.or(*request),
+            _ => with_number = number.map(|request| Event::OpEvent { request }),
         }
         self.log.write(&event);
-        self.publisher.publish(event);
+        match with_number {
+            Some(number) => self.publisher.publish_pair(number, event),
+            None => self.publisher.publish(event),
+        }
     }
 
     /// The log of the open session.

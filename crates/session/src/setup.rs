@@ -70,6 +70,8 @@ pub struct SessionSetup {
     pub starts_with_faults: bool,
     /// Hooks that are functions of a program that uses osier.
     pub hook_callbacks: Option<Arc<CallbackHooks>>,
+    /// Hooks of `Setup` run with this trigger when the first session opens.
+    pub setup_hooks: Option<&'static str>,
     /// How long after a run hooks are notified that the session is idle.
     pub idle_after: Duration,
     /// How long auto review waits for the judgement of a model.

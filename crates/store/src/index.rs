@@ -12,6 +12,9 @@ use osier_agent::{AgentMessage, ToolResultMessage};
 use osier_llm::Usage;
 use osier_protocol::{Entry, PageAt, Tag};
 
+/// Bytes after which a list of entries ends, whatever its limit.
+const ANSWER_BYTES: u64 = 16 << 20;
+
 /// Counts of a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -98,7 +101,8 @@ impl EntryIndex {
         self.read(|tree| tree.state_at(tree.leaf().as_deref()))
     }
 
-    /// At most `limit` entries after the entry `since`, or the first ones, in stored order, and whether more follow.
+    /// At most `limit` entries, and about 16 MB, after the entry `since`, or the first ones, in stored order, and whether more
+    /// follow.
     /// `None` if there is no such entry. Skips unreadable entries. Blocks.
     pub fn entries_after(&self, since: Option<&str>, limit: usize) -> Option<(Vec<Entry>, bool)> {
         let (records, entry_reader, more) = self.read(|tree| {
@@ -108,9 +112,16 @@ impl EntryIndex {
             };
             let limit = u32::try_from(limit).unwrap_or(u32::MAX);
             let end = tree.records().min(first.saturating_add(limit));
-            let records = (first..end).map(|number| tree.record(number));
-            let records: Vec<_> = records.collect();
-            Some((records, tree.entry_reader().clone(), end < tree.records()))
+            let mut bytes = 0;
+            let fitting = (first..end).take_while(|number| {
+                let fits = bytes < ANSWER_BYTES;
+                bytes += u64::from(tree.length(*number));
+                fits
+            });
+            let records: Vec<_> = fitting.map(|number| tree.record(number)).collect();
+            let end = first as usize + records.len();
+            let more = end < tree.records() as usize;
+            Some((records, tree.entry_reader().clone(), more))
         })?;
         let entries = records
             .iter()

@@ -100,6 +100,14 @@ pub(in crate::cli) enum McpCommand {
         #[arg(value_name = "NAME")]
         name: String,
     },
+    /// Run as an MCP server on standard input and output, whose tool runs prompts
+    Serve(Box<McpServeArgs>),
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(in crate::cli) struct McpServeArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 #[derive(Debug, Clone, clap::Args)]

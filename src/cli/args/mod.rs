@@ -98,6 +98,10 @@ impl Args {
         if let Some(("exec" | "rpc" | "acp" | "serve" | "attach", matches)) = matches.subcommand() {
             args.given.extend(given(matches));
         }
+        let serve = matches
+            .subcommand_matches("mcp")
+            .and_then(|matches| matches.subcommand_matches("serve"));
+        args.given.extend(serve.into_iter().flat_map(given));
         Ok(args)
     }
 
@@ -113,6 +117,9 @@ impl Args {
                 }
             }
             Some(Command::Serve(serve)) => self.run = serve.run(),
+            Some(Command::Mcp {
+                command: McpCommand::Serve(serve),
+            }) => self.run = serve.run.clone(),
             _ => {}
         }
     }
@@ -202,7 +209,7 @@ pub(in crate::cli) enum Command {
         #[command(subcommand)]
         command: AuthCommand,
     },
-    /// List, add, remove and test MCP servers
+    /// List, add, remove and test MCP servers, or run as one
     Mcp {
         #[command(subcommand)]
         command: McpCommand,

@@ -71,6 +71,14 @@ pub(in crate::cli) struct ScriptArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub add_dir: Vec<PathBuf>,
 
+    /// Run the hooks of `Setup` with the trigger `init` before the session starts
+    #[arg(long)]
+    pub init: bool,
+
+    /// Run the hooks of `Setup` with the trigger `maintenance` before the session starts
+    #[arg(long, conflicts_with = "init")]
+    pub maintenance: bool,
+
     /// Call this model when the first one fails
     #[arg(long, value_name = "MODEL")]
     pub fallback_model: Option<String>,

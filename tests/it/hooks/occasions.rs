@@ -221,3 +221,83 @@ async fn variables_of_a_hook_reach_later_commands() {
     assert_eq!(text.trim_end(), "blue,");
     open.close().await;
 }
+
+#[tokio::test]
+async fn setup_runs_before_the_session_starts_and_adds_context() {
+    let answer =
+        json!({"hookSpecificOutput": {"hookEventName": "Setup", "additionalContext": "installed"}});
+    let setup = format!("echo setup >> order; cat > setup.json; echo '{answer}'");
+    let place = with(&json!({
+        "Setup": [{"matcher": "init", "hooks": [{"command": setup}]},
+            {"matcher": "maintenance", "hooks": [{"command": "touch wrong"}]}],
+        "SessionStart": hook("echo start >> order"),
+    }));
+    let opened = place.open_with(SessionChoice::New, Script::always("ok"), |setup| {
+        setup.setup_hooks = Some("init");
+    });
+    let mut open = opened.await;
+    open.run("hello").await;
+    assert_eq!(
+        open.last_request(),
+        ["user: hello|<file name=\"SessionStart hook\">\ninstalled\n</file>"]
+    );
+    assert_eq!(lines(&place.work().join("order")), ["setup", "start"]);
+    assert_eq!(
+        fields(&place.work().join("setup.json")),
+        json!({"trigger": "init"})
+    );
+    assert!(!place.work().join("wrong").exists());
+    open.close().await;
+}
+
+#[tokio::test]
+async fn changes_of_watched_files_run_hooks() {
+    if !skip::has(&["jq"], "apt install jq") {
+        return;
+    }
+    let more = json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "watchPaths": ["late/x.txt"]}});
+    let log = "jq -c '[.event, (.file_path | sub(\".*/\"; \"\"))]' >> changed.jsonl";
+    let place = with(&json!({
+        "SessionStart": hook(&format!("echo '{more}'")),
+        "FileChanged": [{"matcher": "a.env|x.txt", "hooks": [{"command": log}]}],
+    }));
+    let mut open = open(&place, Script::always("ok")).await;
+    // The first prompt waits until the files are watched.
+    open.run("hello").await;
+    let path = place.work().join("a.env");
+    write(&path, "A=1\n");
+    ran(&mut open, "FileChanged").await;
+    write(&path, "A=22\n");
+    ran(&mut open, "FileChanged").await;
+    std::fs::remove_file(&path).unwrap();
+    ran(&mut open, "FileChanged").await;
+    write(&place.work().join("other.env"), "");
+    write(&place.work().join("late/x.txt"), "");
+    ran(&mut open, "FileChanged").await;
+    let expected = [
+        r#"["add","a.env"]"#,
+        r#"["change","a.env"]"#,
+        r#"["unlink","a.env"]"#,
+        r#"["add","x.txt"]"#,
+    ];
+    assert_eq!(lines(&place.work().join("changed.jsonl")), expected);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn each_of_two_equal_to_dos_is_completed() {
+    let place = with(&json!({"TaskCompleted": hook("echo x >> completed")}));
+    let list = |states: [&str; 2]| {
+        let items = states.map(|state| json!({"text": "check", "state": state}));
+        json!({ "items": items })
+    };
+    let script = Script::new()
+        .turn(|turn| turn.tool("todo", list(["doing", "open"])))
+        .turn(|turn| turn.tool("todo", list(["done", "doing"])))
+        .turn(|turn| turn.tool("todo", list(["done", "done"])))
+        .turn(|turn| turn.text("done"));
+    let mut open = open(&place, script).await;
+    open.run("go").await;
+    assert_eq!(lines(&place.work().join("completed")), ["x", "x"]);
+    open.close().await;
+}

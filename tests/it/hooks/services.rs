@@ -170,6 +170,38 @@ async fn a_model_judges_calls() {
     open.close().await;
 }
 
+/// The agent reads a file before it judges. Its own calls run no hooks.
+#[tokio::test]
+async fn an_agent_judges_calls() {
+    let place = with(&json!({"PreToolUse": [
+        {"hooks": [{"type": "agent", "prompt": "Does rules.txt allow this? $ARGUMENTS"}]},
+        {"hooks": [{"command": "cat >> calls.jsonl"}]},
+    ]}));
+    write(&place.work().join("rules.txt"), "no touch\n");
+    let script = Script::new()
+        .turn(|turn| {
+            turn.when_user("Does rules.txt allow this?")
+                .tool("read", json!({"file_path": "rules.txt"}))
+        })
+        .turn(|turn| {
+            turn.when_result("no touch")
+                .text(r#"{"ok": false, "reason": "the rules say no"}"#)
+        })
+        .turn(|turn| turn.when_user("go").tool("bash", bash("touch denied")))
+        .turn(|turn| turn.text("done").repeat());
+    let mut open = open(&place, script).await;
+    let events = open.run("go").await;
+    let expected = ("This call was denied: the rules say no".to_owned(), false);
+    assert_eq!(result(&events), expected);
+    let calls = lines(&place.work().join("calls.jsonl"));
+    let tools = calls.iter().map(|call| {
+        let call: Value = serde_json::from_str(call).unwrap();
+        call["tool_name"].as_str().unwrap().to_owned()
+    });
+    assert_eq!(tools.collect::<Vec<_>>(), ["Bash"]);
+    open.close().await;
+}
+
 #[tokio::test]
 async fn a_judgement_that_is_not_understood_blocks() {
     let place = guarded(&json!({"type": "prompt", "prompt": "Is this harmless?"}));

@@ -25,6 +25,42 @@ fn each_of_many_searches_is_answered() {
     }
 }
 
+/// The session selects its first model at the same time.
+#[test]
+fn a_switch_that_is_refused_at_the_start_fails() {
+    let home = Home::new();
+    let hook = json!([{"hooks": [{"command": "echo not now >&2; exit 2"}]}]);
+    home.config(
+        "hooks.json",
+        json!({"hooks": {"PreModelSwitch": hook}}).to_string(),
+    );
+    for (reference, error) in [
+        ("nope/none", "nope/none"),
+        (
+            "script/other.json",
+            "script/other.json was not selected: not now",
+        ),
+    ] {
+        let mut wire = RpcProcess::start(rpc(&home, &script()));
+        let refused = wire.refused("set_model", json!({"reference": reference}));
+        assert!(refused.contains(error), "{refused}");
+        let state = wire.call("get_state", json!({}));
+        assert_eq!(state["model"]["id"], "model.json");
+        wire.call("shut_down", json!({}));
+    }
+}
+
+#[test]
+fn a_page_without_messages_is_refused() {
+    let home = Home::new();
+    let mut wire = RpcProcess::start(rpc(&home, &script()));
+    for command in ["get_messages", "get_fork_messages"] {
+        let refused = wire.refused(command, json!({"limit": 0}));
+        assert_eq!(refused, "`limit` must be at least 1");
+    }
+    wire.call("shut_down", json!({}));
+}
+
 #[test]
 fn every_command_of_the_table_returns_its_result() {
     let home = Home::new();
@@ -505,6 +541,8 @@ fn give_permissions(wire: &mut RpcProcess) {
 
 fn look_around(wire: &mut RpcProcess) {
     wire.call("list_mcp_servers", json!({}));
+    let offered = wire.call("complete_mcp", json!({"text": "look at @none:x"}));
+    assert_eq!(offered, json!({"values": []}));
     assert_eq!(
         wire.call("list_code_servers", json!({})),
         json!({"servers": []})

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use osier_base::text::enclosed;
 use osier_llm::{AssistantMessage, ContentBlock};
 
 use super::tool::ToolStatus;
@@ -284,14 +285,14 @@ fn attachment_block(attachment: &Attachment) -> ContentBlock {
             mime_type: attachment.mime_type.clone(),
         },
         (AttachmentKind::Document, Some(text)) if attachment.content.is_empty() => {
-            ContentBlock::text(format!("<file name=\"{name}\">\n{text}\n</file>"))
+            ContentBlock::text(file_text(name, text))
         }
         (AttachmentKind::Document, text) if !attachment.content.is_empty() => ContentBlock::File {
             data: attachment.content.clone(),
             mime_type: attachment.mime_type.clone(),
             name: name.clone(),
             text: match text {
-                Some(text) => format!("<file name=\"{name}\">\n{text}\n</file>"),
+                Some(text) => file_text(name, text),
                 None => format!(
                     "[The attached file `{name}` ({}, {} bytes) was left out, because this model does not accept such files.]",
                     attachment.mime_type, attachment.size
@@ -303,6 +304,10 @@ fn attachment_block(attachment: &Attachment) -> ContentBlock {
             attachment.mime_type, attachment.size
         )),
     }
+}
+
+fn file_text(name: &str, text: &str) -> String {
+    enclosed("file", &format!(" name=\"{name}\""), text)
 }
 
 fn shell_text(run: &ShellRun) -> String {

@@ -44,11 +44,14 @@ const NEEDED: [&str; 14] = [
 struct Names {
     /// Variables that are withheld although their names do not say that they are secret.
     withheld: BTreeSet<String>,
+    /// The part of these that only files of a project name.
+    of_project: BTreeSet<String>,
     passed: BTreeSet<String>,
 }
 
 static NAMES: RwLock<Names> = RwLock::new(Names {
     withheld: BTreeSet::new(),
+    of_project: BTreeSet::new(),
     passed: BTreeSet::new(),
 });
 
@@ -63,14 +66,20 @@ impl Names {
 }
 
 /// Adds variables that children do not inherit, whatever their names are: those that settings use as keys.
-pub fn withhold_variables(names: impl IntoIterator<Item = String>) {
+pub fn withhold_variables(names: impl IntoIterator<Item = String>, of_project: bool) {
     let is_needed = |name: &String| {
         NEEDED.contains(&name.as_str()) || name.starts_with("LC_") || name.starts_with("XDG_")
     };
     {
         let mut all = NAMES.write();
-        let names = names.into_iter().filter(|name| !is_needed(name));
-        all.withheld.extend(names);
+        for name in names.into_iter().filter(|name| !is_needed(name)) {
+            if !of_project {
+                all.of_project.remove(&name);
+            } else if !all.withheld.contains(&name) {
+                all.of_project.insert(name.clone());
+            }
+            all.withheld.insert(name);
+        }
     }
     remember_values();
 }
@@ -101,6 +110,11 @@ pub fn is_withheld(name: &str) -> bool {
     all.is_secret(name) && !all.passed.contains(name)
 }
 
+/// Whether the variable holds a key of the user, who has not lent it: a file of a project may not name it.
+pub fn is_kept_from_projects(name: &str) -> bool {
+    is_withheld(name) && (is_secret_name(name) || !NAMES.read().of_project.contains(name))
+}
+
 /// The variables that a child does not inherit.
 pub(super) fn withheld() -> Vec<OsString> {
     let names = std::env::vars_os().map(|(name, _)| name);
@@ -129,12 +143,26 @@ mod tests {
     /// Names that no rule knows are withheld if a setting uses them.
     #[test]
     fn variables_that_programs_need_are_never_withheld() {
-        withhold_variables(["HOME", "LC_ALL", "HDR"].map(str::to_owned));
+        withhold_variables(["HOME", "LC_ALL", "HDR"].map(str::to_owned), false);
         let all = NAMES.read();
         assert_eq!(
             ["HOME", "LC_ALL", "HDR", "ACME_TOKEN"].map(|name| all.is_secret(name)),
             [false, false, true, true]
         );
+    }
+
+    /// A name that a project uses as a key stays its own, until the user names it, too.
+    #[test]
+    fn keys_of_the_user_are_kept_from_projects() {
+        let kept = || ["ACME_TOKEN", "OF_PROJECT", "OF_USER"].map(is_kept_from_projects);
+        withhold_variables(["OF_PROJECT".to_owned()], true);
+        withhold_variables(["OF_USER".to_owned()], false);
+        withhold_variables(["OF_USER".to_owned()], true);
+        assert_eq!(kept(), [true, false, true]);
+        withhold_variables(["OF_PROJECT".to_owned()], false);
+        assert_eq!(kept(), [true, true, true]);
+        pass_variables(["OF_USER".to_owned()]);
+        assert_eq!(kept(), [true, true, false]);
     }
 
     async fn printed(invocation: Invocation) -> String {
@@ -161,7 +189,7 @@ mod tests {
                 .map(|name| (*name).to_owned())
                 .collect::<Vec<_>>()
         };
-        withhold_variables(owned(&["CARGO_PKG_NAME", "CARGO_PKG_VERSION"]));
+        withhold_variables(owned(&["CARGO_PKG_NAME", "CARGO_PKG_VERSION"]), false);
         pass_variables(owned(&["CARGO_PKG_VERSION"]));
         let script = "echo ${CARGO_PKG_NAME-none} ${CARGO_PKG_VERSION-none}";
         let child = || Invocation::new("sh", ["-c", script]);
@@ -192,7 +220,7 @@ mod tests {
     /// The children are commands, servers and formatters, terminals, short programs and editors.
     #[tokio::test]
     async fn no_kind_of_child_inherits_them() {
-        withhold_variables(["CARGO_PKG_NAME".to_owned()]);
+        withhold_variables(["CARGO_PKG_NAME".to_owned()], false);
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         let script = format!(

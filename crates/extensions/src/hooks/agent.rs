@@ -12,15 +12,16 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{Advice, Decision, HookAnswer};
-use super::response::{failure, response, text_in};
+use super::response::{failure, input, response, text_in};
 use super::session::{EventInput, SessionHooks, question};
 use osier_agent::{
     AgentAccess, AgentMessage, Attachment, AttachmentKind, CheckedCall, CompactionDecision,
     CompactionOutcome, CompactionPlan, CompactionReason, CustomMessage, Interceptor, RunOutcome,
     StopRun, ToolDecision, ToolOutput, ToolResultMessage, ToolStatus, UserMessage,
 };
+use osier_base::text::enclosed;
 use osier_base::{clock, ids};
-use osier_llm::{ContentBlock, ToolCall, TurnStatus};
+use osier_llm::{ContentBlock, ThinkingLevel, ToolCall, TurnStatus};
 use osier_peers::formats::suggestion;
 use osier_peers::tools::{GENERAL, ScriptCall, ours, seen};
 use osier_permissions::{Advised, Advisor, Hint, Hints};
@@ -73,6 +74,8 @@ struct State {
     batch: Vec<Value>,
     /// Context for the next request.
     after: Vec<String>,
+    /// The thinking level of the last request, if the model thinks.
+    effort: Option<&'static str>,
     /// The to-dos, and whether they are done.
     tasks: Vec<(String, bool)>,
 }
@@ -102,7 +105,7 @@ impl AgentHooks {
 
     /// Runs the hooks of an event without a call.
     async fn fire(&self, event: HookEvent, names: Vec<&str>, mut fields: Value) -> HookAnswer {
-        self.mark(&mut fields);
+        self.mark(event, &mut fields);
         let input = EventInput {
             event,
             names,
@@ -139,25 +142,31 @@ impl AgentHooks {
     ) -> HookAnswer {
         let mut fields = json!({
             "tool_name": seen.name,
-            "tool_input": seen.input,
+            "tool_input": input(&call.call, seen),
             "tool_use_id": call.call.id,
         });
         if let (Value::Object(all), Value::Object(more)) = (&mut fields, more) {
             all.extend(more);
         }
-        self.mark(&mut fields);
-        let input = EventInput {
+        self.mark(event, &mut fields);
+        let occurrence = EventInput {
             event,
             names: seen.names.iter().map(String::as_str).collect(),
             fields,
             cwd: &self.cwd,
             call: Some(call),
         };
-        self.session.fire_until(input, cancel).await
+        self.session.fire_until(occurrence, cancel).await
     }
 
-    /// Adds the fields that identify a subagent.
-    fn mark(&self, fields: &mut Value) {
+    /// Adds the fields that identify a subagent, and the thinking level of its request.
+    fn mark(&self, event: HookEvent, fields: &mut Value) {
+        let is_of_request = event.info().is_about_calls()
+            || event.info().continues
+            || event == HookEvent::PostToolBatch;
+        if let Some(level) = self.lock().effort.filter(|_| is_of_request) {
+            fields["effort"] = json!({ "level": level });
+        }
         if let Some((id, kind)) = &self.sub_agent {
             fields["agent_id"] = json!(id);
             fields["agent_type"] = json!(kind);
@@ -277,10 +286,12 @@ impl AgentHooks {
         if !events.iter().any(|event| self.session.has(*event)) {
             return None;
         }
-        let known = self.lock().tasks.clone();
+        let mut known = self.lock().tasks.clone();
         for (index, (subject, is_done)) in self.tasks(call)?.into_iter().enumerate() {
-            let before = known.iter().find(|(known, _)| *known == subject);
-            let was_done = before.is_some_and(|(_, was_done)| *was_done);
+            // Each known to-do counts once: several can have the same text.
+            let place = known.iter().position(|(known, _)| *known == subject);
+            let before = place.map(|place| known.remove(place));
+            let was_done = before.as_ref().is_some_and(|(_, was_done)| *was_done);
             let fields = json!({"task_id": (index + 1).to_string(), "task_subject": subject});
             for (event, occurs) in events
                 .into_iter()
@@ -327,7 +338,7 @@ impl AgentHooks {
         if self.session.has(HookEvent::PostToolBatch) {
             let seen = seen(&call.call, call.files(), &self.cwd).into_iter();
             let calls = seen.map(|seen| {
-                json!({"tool_name": seen.name, "tool_input": seen.input, "tool_use_id": call.call.id,
+                json!({"tool_name": seen.name, "tool_input": input(&call.call, &seen), "tool_use_id": call.call.id,
                     "tool_response": output.text()})
             });
             self.lock().batch.extend(calls);
@@ -364,7 +375,7 @@ impl AgentHooks {
             context.extend(blocked);
         }
         for text in context {
-            let text = format!("<hook>\n{text}\n</hook>");
+            let text = enclosed("hook", "", &text);
             output.content.push(ContentBlock::text(text));
         }
     }
@@ -400,7 +411,7 @@ impl AgentHooks {
         if !self.session.has(event) {
             return None;
         }
-        let fields = {
+        let mut fields = {
             let state = self.lock();
             json!({
                 "stop_hook_active": state.continuations > 0,
@@ -410,6 +421,10 @@ impl AgentHooks {
                 "session_crons": [],
             })
         };
+        if self.sub_agent.is_some() {
+            // The conversation of a subagent is in no file.
+            fields["agent_transcript_path"] = json!("");
+        }
         let answer = self.fire(event, names, fields).await;
         if answer.stop.is_some() || answer.interrupted {
             return None;
@@ -516,7 +531,9 @@ impl Interceptor for AgentHooks {
         state.stop.take().map_or(Ok(()), |reason| Err(stop(reason)))
     }
 
-    async fn reminders(&self, _agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+    async fn reminders(&self, agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+        let level = agent.thinking();
+        self.lock().effort = (level != ThinkingLevel::Off).then(|| level.name());
         let texts = std::mem::take(&mut self.lock().after).into_iter();
         texts
             .map(|text| context_message(HookEvent::PostToolBatch, &text))
@@ -601,7 +618,7 @@ fn accept(message: &mut UserMessage, event: HookEvent, answer: HookAnswer) -> Re
 pub fn context_message(event: HookEvent, text: &str) -> AgentMessage {
     AgentMessage::Custom(CustomMessage {
         kind: "hook".to_owned(),
-        text: format!("<hook event=\"{}\">\n{text}\n</hook>", event.name()),
+        text: enclosed("hook", &format!(" event=\"{}\"", event.name()), text),
         display: true,
         details: Value::Null,
         timestamp: clock::now_ms(),

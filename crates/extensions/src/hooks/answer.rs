@@ -68,6 +68,8 @@ pub(super) struct HookAnswer {
     pub retry: bool,
     /// The action that answers an MCP server, and the values of its form.
     pub reply: Option<(String, Option<Value>)>,
+    /// Files to watch.
+    pub watched: Vec<String>,
     /// Messages for the user.
     pub messages: Vec<String>,
     /// The error of the hook itself.
@@ -231,6 +233,10 @@ impl HookAnswer {
         self.input = given("updatedInput");
         self.retry = given("retry") == Some(Value::Bool(true));
         self.output = given("updatedToolOutput").or_else(|| given("updatedMCPToolOutput"));
+        let watched = given("watchPaths");
+        let watched = watched.as_ref().and_then(Value::as_array);
+        let watched = watched.into_iter().flatten().filter_map(Value::as_str);
+        self.watched = watched.map(str::to_owned).collect();
         self.reply = text("action").map(|action| (action, given("content")));
         let reason = || text("permissionDecisionReason");
         match text("permissionDecision").as_deref() {
@@ -309,6 +315,7 @@ impl HookAnswer {
         }
         self.first_message = later.first_message.or(self.first_message.take());
         self.context.extend(later.context);
+        self.watched.extend(later.watched);
         self.messages.extend(later.messages);
         self.retry |= later.retry;
         self.interrupted |= later.interrupted;

@@ -131,6 +131,10 @@ fn start(info: &EventInfo) -> bool {
     info.event == HookEvent::SessionStart
 }
 
+fn watching(info: &EventInfo) -> bool {
+    start(info) || info.event == HookEvent::FileChanged
+}
+
 fn after_call(info: &EventInfo) -> bool {
     matches!(
         info.event,
@@ -165,7 +169,10 @@ fn with_context(info: &EventInfo) -> bool {
         || info.continues
         || matches!(
             info.event,
-            HookEvent::SubagentStart | HookEvent::PostToolBatch | HookEvent::PostModelSwitch
+            HookEvent::Setup
+                | HookEvent::SubagentStart
+                | HookEvent::PostToolBatch
+                | HookEvent::PostModelSwitch
         )
 }
 
@@ -204,7 +211,7 @@ const ROWS: &[Row] = rows! {
     Specific "updatedToolOutput": Kind::Anything, after_call => "replaces the result of the call";
     Specific "updatedMCPToolOutput": Kind::Anything, after_call => "the same, if `updatedToolOutput` is missing";
     Specific "sessionTitle": Kind::Text, titled => "";
-    Specific "watchPaths": Kind::List, start => "";
+    Specific "watchPaths": Kind::List, watching => "files to watch for `FileChanged`, relative to the working directory; at most 1,000";
     Specific "reloadSkills": Kind::Flag, start => "";
     Specific "classifierContext": Kind::Text, after_call => "";
 };

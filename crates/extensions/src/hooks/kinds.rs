@@ -58,17 +58,13 @@ pub(super) const KINDS: &[Kind] = &[
         name: "prompt",
         needs: "prompt",
         fields: &["prompt", "model", "continueOnBlock"],
-        read: |hook, prompt, _| {
-            let continues = optional(hook, "continueOnBlock", "true or false", Value::as_bool)?;
-            let model = optional(hook, "model", "a text", |value| {
-                Some(Some(value.as_str()?.to_owned()))
-            })?;
-            Ok(Action::Service(Box::new(Service::Prompt {
-                prompt: prompt.to_owned(),
-                model,
-                continues,
-            })))
-        },
+        read: |hook, prompt, _| question(hook, prompt, false),
+    },
+    Kind {
+        name: "agent",
+        needs: "prompt",
+        fields: &["prompt", "model"],
+        read: |hook, prompt, _| question(hook, prompt, true),
     },
     Kind {
         name: "mcp_tool",
@@ -89,6 +85,20 @@ pub(super) const KINDS: &[Kind] = &[
         },
     },
 ];
+
+/// A hook that asks a model, or an agent.
+fn question(hook: &Map<String, Value>, prompt: &str, is_agent: bool) -> Result<Action, Unfit> {
+    let continues = optional(hook, "continueOnBlock", "true or false", Value::as_bool)?;
+    let model = optional(hook, "model", "a text", |value| {
+        Some(Some(value.as_str()?.to_owned()))
+    })?;
+    Ok(Action::Service(Box::new(Service::Prompt {
+        prompt: prompt.to_owned(),
+        model,
+        continues: continues && !is_agent,
+        is_agent,
+    })))
+}
 
 /// The value of a field, or its default.
 fn optional<T: Default>(

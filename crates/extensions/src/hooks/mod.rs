@@ -25,6 +25,7 @@ mod run;
 mod service;
 mod session;
 mod variables;
+mod watch;
 
 use osier_protocol::{HookEvent, HookInfo, HookRun, LastRun};
 use std::collections::{HashMap, HashSet};
@@ -48,7 +49,7 @@ use osier_agent::Severity;
 use osier_base::problem::Problem;
 use osier_permissions::trust::ProgramGuard;
 pub use service::{HookQuestion, HookServices};
-pub use session::SessionHooks;
+pub use session::{Opening, Resumed, SessionHooks};
 
 /// The hooks of a session. Reloading the files updates the list for all holders.
 #[derive(Debug)]

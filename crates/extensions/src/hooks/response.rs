@@ -11,6 +11,18 @@ use osier_base::regular_file;
 use osier_llm::ToolCall;
 use osier_tools::{BASH, EDIT, FIND, GREP, LS, NO_OUTPUT, PATCH, READ, SUBAGENT, WRITE};
 
+/// The `tool_input` of a call: Claude Code adds the default of an argument that models leave out.
+pub(super) fn input(call: &ToolCall, seen: &ScriptCall) -> Value {
+    let mut input = seen.input.clone();
+    if call.name == EDIT
+        && let Value::Object(fields) = &mut input
+        && fields.contains_key("old_string")
+    {
+        fields.entry("replace_all").or_insert(Value::Bool(false));
+    }
+    input
+}
+
 /// The `tool_response` of a call.
 pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) -> Value {
     let text = output.text();
@@ -80,6 +92,7 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
             "description": input["description"],
             "prompt": input["prompt"],
             "content": [{"type": "text", "text": text}],
+            "resolvedModel": details["model"],
         }),
         _ => json!([{"type": "text", "text": text}]),
     }

@@ -81,6 +81,8 @@ pub(super) struct Surroundings {
     pub session: String,
     /// The file in which the hook can leave variables.
     pub variables: Option<PathBuf>,
+    /// The thinking level of the request that it is about.
+    pub effort: Option<String>,
     pub services: Option<Arc<dyn HookServices>>,
 }
 
@@ -92,6 +94,7 @@ impl Surroundings {
             root: root.into(),
             session: "0199".to_owned(),
             variables: None,
+            effort: None,
             services: None,
         }
     }
@@ -159,6 +162,12 @@ impl Child {
                 .variables
                 .as_ref()
                 .map(|it| ("CLAUDE_ENV_FILE", it.as_os_str())),
+        );
+        variables.extend(
+            place
+                .effort
+                .as_ref()
+                .map(|level| ("CLAUDE_EFFORT", OsStr::new(level))),
         );
         let variables = variables.into_iter();
         invocation.env = variables

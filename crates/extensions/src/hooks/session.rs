@@ -2,7 +2,7 @@
 //! context for the first prompt.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use tempfile::TempPath;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::action::Action;
 use super::answer::{BACKGROUND, Decision, HookAnswer, Output};
@@ -18,6 +19,7 @@ use super::limits::{TIMEOUT, line};
 use super::programs::program_use;
 use super::run::{HookEnd, Surroundings, run};
 use super::service::HookServices;
+use super::watch::{self, FileWatch};
 use super::{HookNews, Hooks, is_same, key, shown, variables};
 use osier_agent::{CheckedCall, Severity};
 use osier_base::{ids, text};
@@ -55,12 +57,54 @@ struct State {
     prompt_id: Option<String>,
     /// Hooks of `SessionStart` that ran for this session.
     ran: Vec<super::Key>,
-    /// How the session was opened: source, model and directory.
-    opened: Option<(String, String, PathBuf)>,
+    /// How the session was opened.
+    opened: Option<Opening>,
     /// The file in which hooks of `SessionStart` leave variables for later commands, while they run.
     variables: Option<TempPath>,
+    /// The files that hooks watch, until the watch begins.
+    watched: Vec<String>,
+    watching: Option<AbortOnDropHandle<()>>,
     /// Hooks that continue in the background; they end with the session.
     background: JoinSet<()>,
+}
+
+/// How a session was opened.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    /// `startup`, `resume`, `clear` or `fork`.
+    pub source: &'static str,
+    pub model: String,
+    pub cwd: PathBuf,
+    /// Why hooks of `Setup` run: `init` or `maintenance`.
+    pub trigger: Option<&'static str>,
+    /// The conversation that the session continues.
+    pub resumed: Option<Resumed>,
+}
+
+/// A conversation that a session continues.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Resumed {
+    /// Tokens of its last request and answer.
+    pub tokens: u64,
+    /// Seconds since its last answer.
+    pub age: u64,
+    /// The provider has its beginning no longer in the cache.
+    pub is_cold: bool,
+    /// US dollars for sending it again.
+    pub cost: f64,
+}
+
+impl Opening {
+    fn fields(&self) -> Value {
+        let mut fields = json!({"source": self.source, "model": self.model});
+        if let Some(resumed) = self.resumed {
+            fields["context_tokens"] = json!(resumed.tokens);
+            fields["seconds_since_last_response"] = json!(resumed.age);
+            fields["prompt_cache_likely_expired"] = json!(resumed.is_cold);
+            fields["estimated_cache_write_usd"] = json!(resumed.cost);
+        }
+        fields
+    }
 }
 
 /// Text that the hooks of `SessionStart` add to the first prompt.
@@ -110,62 +154,113 @@ impl SessionHooks {
 
     /// Runs the hooks for an opened session that have not run yet. Their context is added to the
     /// next prompt.
-    pub async fn start(&self, source: &str, model: &str, cwd: &Path) {
-        let opened = (source.to_owned(), model.to_owned(), cwd.to_owned());
-        self.lock().opened = Some(opened);
-        self.run_start(source, model, cwd, |_| true).await;
+    pub async fn start(self: &Arc<Self>, opening: Opening) {
+        self.lock().opened = Some(opening.clone());
+        if let Some(trigger) = opening.trigger {
+            self.run_setup(trigger, &opening.cwd).await;
+        }
+        self.run_start(&opening, |_| true).await;
+        self.watch(&opening.cwd).await;
         self.started.cancel();
     }
 
+    async fn run_setup(&self, trigger: &str, cwd: &Path) {
+        let event = HookEvent::Setup;
+        let chosen = self.chosen(event, &[trigger], None);
+        let fields = json!({ "trigger": trigger });
+        let answer = self.run_with_variables(&chosen, event, &fields, cwd).await;
+        self.lock().waiting.context.extend(answer.context);
+    }
+
     /// Runs the hooks of `SessionStart` that `wanted` accepts and that have not run yet.
-    async fn run_start(
-        &self,
-        source: &str,
-        model: &str,
-        cwd: &Path,
-        wanted: impl Fn(&Handler) -> bool,
-    ) {
+    async fn run_start(&self, opening: &Opening, wanted: impl Fn(&Handler) -> bool) {
+        let event = HookEvent::SessionStart;
         let ran = self.lock().ran.clone();
-        let mut fresh = self.chosen(HookEvent::SessionStart, &[source], None);
+        let mut fresh = self.chosen(event, &[opening.source], None);
         fresh.retain(|handler| wanted(handler) && !ran.contains(&key(handler)));
         let keys = fresh.iter().map(|handler| key(handler));
         self.lock().ran.extend(keys);
-        self.lock().variables = variables::file(&fresh);
-        let fields = json!({"source": source, "model": model});
-        let answer = self.run_all(&fresh, HookEvent::SessionStart, &fields, cwd, None);
-        let answer = answer.await;
-        let file = self.lock().variables.take();
-        if let Some(file) = file {
-            match variables::read(&file, cwd, &self.writable_folders()).await {
-                Ok(left) => {
-                    if !left.variables.is_empty() {
-                        self.tell(HookNews::Variables(left.variables));
-                    }
-                    for name in left.refused {
-                        self.warn(format!(
-                            "`{name}` of a SessionStart hook is not set: it chooses code that the model can change"
-                        ));
-                    }
-                    if let Some(problem) = left.problem {
-                        let problem = line(&problem);
-                        self.warn(format!("the variables of a SessionStart hook: {problem}"));
-                    }
-                }
-                Err(error) => self.warn(format!("the variables of a SessionStart hook: {error}")),
-            }
-        }
+        let fields = opening.fields();
+        let answer = self
+            .run_with_variables(&fresh, event, &fields, &opening.cwd)
+            .await;
         let mut state = self.lock();
+        state.watched.extend(answer.watched);
         state.waiting.context.extend(answer.context);
         if answer.first_message.is_some() {
             state.waiting.message = answer.first_message;
         }
     }
 
+    /// Runs hooks that can leave variables for the commands of the session.
+    async fn run_with_variables(
+        &self,
+        handlers: &[Arc<Handler>],
+        event: HookEvent,
+        fields: &Value,
+        cwd: &Path,
+    ) -> HookAnswer {
+        self.lock().variables = variables::file(handlers);
+        let answer = self.run_all(handlers, event, fields, cwd, None).await;
+        let file = self.lock().variables.take();
+        let Some(file) = file else { return answer };
+        let name = event.name();
+        match variables::read(&file, cwd, &self.writable_folders()).await {
+            Ok(left) => {
+                if !left.variables.is_empty() {
+                    self.tell(HookNews::Variables(left.variables));
+                }
+                for variable in left.refused {
+                    self.warn(format!(
+                        "`{variable}` of a {name} hook is not set: it chooses code that the model can change"
+                    ));
+                }
+                if let Some(problem) = left.problem {
+                    let problem = line(&problem);
+                    self.warn(format!("the variables of a {name} hook: {problem}"));
+                }
+            }
+            Err(error) => self.warn(format!("the variables of a {name} hook: {error}")),
+        }
+        answer
+    }
+
+    /// Watches the files that hooks name, until the session closes.
+    async fn watch(self: &Arc<Self>, cwd: &Path) {
+        let event = HookEvent::FileChanged;
+        if !self.has(event) {
+            return;
+        }
+        let matchers = self.hooks.handlers();
+        let matchers = matchers.iter().filter(|handler| handler.event == event);
+        let named = matchers.flat_map(|handler| watch::names(&handler.matcher.text()));
+        let mut names: Vec<String> = named.collect();
+        names.append(&mut self.lock().watched);
+        let cwd = cwd.to_owned();
+        let folder = cwd.clone();
+        let start = move || FileWatch::start(folder, &names);
+        let started = osier_base::task::spawn_blocking(start).await;
+        if let Ok(Some(watch)) = started {
+            let task = osier_base::task::spawn(follow(Arc::downgrade(self), watch, cwd));
+            self.lock().watching = Some(AbortOnDropHandle::new(task));
+        }
+    }
+
+    /// A watched file has changed. Returns more files to watch.
+    async fn file_changed(&self, path: &Path, what: &str, cwd: &Path) -> Vec<String> {
+        let event = HookEvent::FileChanged;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let chosen = self.chosen(event, &[&name], None);
+        let fields = json!({"file_path": path, "event": what});
+        let answer = self.run_with_variables(&chosen, event, &fields, cwd).await;
+        answer.watched
+    }
+
     /// Runs the hooks after a compaction. The model receives their context immediately.
     pub(super) async fn compacted(&self, cwd: &Path) {
         let (event, source) = (HookEvent::SessionStart, "compact");
         let opened = self.lock().opened.clone();
-        let model = opened.map(|(_, model, _)| model);
+        let model = opened.map(|opened| opened.model);
         let fields = json!({"source": source, "model": model});
         let answer = self.occur(event, source, fields, cwd);
         for text in answer.await.context {
@@ -175,6 +270,7 @@ impl SessionHooks {
 
     /// Cancels all waits for hooks, because the session is about to close.
     pub fn give_up(&self) {
+        self.lock().watching = None;
         self.closing.cancel();
     }
 
@@ -222,9 +318,9 @@ impl SessionHooks {
         }
         // A program may have registered more hooks since.
         let opened = self.lock().opened.clone();
-        if let Some((source, model, cwd)) = opened {
+        if let Some(opened) = opened {
             let is_late = |handler: &Handler| handler.is_function();
-            self.run_start(&source, &model, &cwd, is_late).await;
+            self.run_start(&opened, is_late).await;
         }
     }
 
@@ -343,6 +439,7 @@ impl SessionHooks {
             return all;
         }
         let input = self.input(event, fields, cwd);
+        let effort = fields["effort"]["level"].as_str();
         let started = Instant::now();
         let interrupt = self.hooks.interrupted();
         let never = CancellationToken::new();
@@ -354,7 +451,7 @@ impl SessionHooks {
         let running = join_all(
             handlers
                 .iter()
-                .map(|handler| self.run_one(handler, cwd, input.clone())),
+                .map(|handler| self.run_one(handler, cwd, effort, input.clone())),
         );
         let ended = tokio::select! {
             biased;
@@ -410,7 +507,13 @@ impl SessionHooks {
         bytes.into()
     }
 
-    async fn run_one(&self, handler: &Arc<Handler>, cwd: &Path, input: Arc<[u8]>) -> HookAnswer {
+    async fn run_one(
+        &self,
+        handler: &Arc<Handler>,
+        cwd: &Path,
+        effort: Option<&str>,
+        input: Arc<[u8]>,
+    ) -> HookAnswer {
         let started = Instant::now();
         let usual = match (handler.event, &handler.action) {
             (HookEvent::SessionEnd, _) => END_TIMEOUT,
@@ -427,6 +530,7 @@ impl SessionHooks {
                 .variables
                 .as_ref()
                 .map(|file| file.to_path_buf()),
+            effort: effort.map(str::to_owned),
             services: self.services.get().cloned(),
         };
         let judge = {
@@ -463,6 +567,21 @@ impl SessionHooks {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs the hooks for each change of a watched file, until the session ends.
+async fn follow(session: Weak<SessionHooks>, mut watch: FileWatch, cwd: PathBuf) {
+    while let Some(changed) = watch.next().await {
+        let mut more = Vec::new();
+        for (path, what) in changed {
+            let Some(session) = session.upgrade() else {
+                return;
+            };
+            more.extend(session.file_changed(&path, what, &cwd).await);
+        }
+        let Some(next) = watch.add(&more) else { return };
+        watch = next;
     }
 }
 

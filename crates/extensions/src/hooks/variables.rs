@@ -29,6 +29,9 @@ pub(super) struct Left {
 /// run, even if the file ends the shell.
 const PRINT: &str =
     r#"exec 3>&1 >/dev/null; env -0 >&3; printf '\0' >&3; set -a; trap 'env -0 >&3' EXIT; . "$1""#;
+/// The problem of a file that ends the shell without its trap, such as with `exec`.
+const LOST: &str =
+    "CLAUDE_ENV_FILE ended its shell before the variables could be read: no variable is set";
 /// Time limit of the file.
 const LIMIT: Duration = Duration::from_secs(10);
 /// Maximum bytes of the file.
@@ -50,6 +53,7 @@ const CODE: &[&str] = &[
     "PATH", "BASH_ENV", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "PYTHONPATH",
     "PYTHONHOME", "PYTHONSTARTUP", "PERL5LIB", "PERL5OPT", "PERL5DB", "RUBYLIB", "RUBYOPT", "NODE_PATH", "NODE_OPTIONS",
     "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "LUA_INIT", "LESSOPEN", "LESSCLOSE", "PROMPT_COMMAND",
+    "GOCACHEPROG", "npm_config_node_options",
 ];
 /// Suffixes of variables whose value begins with a program that `PATH` finds.
 #[rustfmt::skip]
@@ -61,10 +65,16 @@ const PROGRAMS: &[&str] = &[
 /// `selects_code` knows.
 #[rustfmt::skip]
 const SETTINGS: &[&str] = &[
-    "MAKEFILES", "DOTNET_STARTUP_HOOKS", "OPENSSL_CONF", "OPENSSL_ENGINES", "INPUTRC", "KUBECONFIG", "DOCKER_CONFIG", "WGETRC",
-    "ERL_LIBS", "VIRTUAL_ENV", "CONDA_PREFIX", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "ZDOTDIR", "R_PROFILE_USER", "R_ENVIRON_USER",
-    "NVM_DIR", "PYENV_ROOT", "CMAKE_TOOLCHAIN_FILE", "VIMINIT", "PSQLRC", "IRBRC", "FLASK_APP", "PYTEST_PLUGINS", "ANSIBLE_CONFIG",
-    "CLAUDE_CONFIG_DIR", "GH_CONFIG_DIR", "AWS_CONFIG_FILE", "ENV",
+    "MAKEFILES", "DOTNET_STARTUP_HOOKS", "OPENSSL_ENGINES", "DOCKER_CONFIG", "ERL_LIBS", "VIRTUAL_ENV", "CONDA_PREFIX",
+    "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "ZDOTDIR", "NVM_DIR", "PYENV_ROOT", "VIMINIT", "FLASK_APP", "PYTEST_PLUGINS",
+    "CLAUDE_CONFIG_DIR", "GH_CONFIG_DIR", "ENV",
+];
+/// Names of settings whose value is a file or a folder, also without a slash and before it exists.
+#[rustfmt::skip]
+const FILES: &[&str] = &[
+    "BUNDLE_GEMFILE", "UV_CONFIG_FILE", "PYTHONUSERBASE", "npm_config_userconfig", "npm_config_globalconfig", "npm_config_prefix",
+    "HELM_PLUGINS", "ANSIBLE_CONFIG", "AWS_CONFIG_FILE", "KUBECONFIG", "OPENSSL_CONF", "INPUTRC", "WGETRC", "PSQLRC", "IRBRC",
+    "CMAKE_TOOLCHAIN_FILE", "R_PROFILE_USER", "R_ENVIRON_USER", "PIP_CONFIG_FILE",
 ];
 /// Prefixes of variables whose value is a text or an output folder, not code.
 #[rustfmt::skip]
@@ -117,7 +127,9 @@ pub(super) async fn read(file: &Path, cwd: &Path, folders: &[PathBuf]) -> Result
         .by_ref()
         .take_while(|line| !line.is_empty())
         .collect();
-    let changed = printed.filter(|line| !before.contains(line));
+    let after: Vec<&[u8]> = printed.filter(|line| !line.is_empty()).collect();
+    let is_lost = after.is_empty();
+    let changed = after.into_iter().filter(|line| !before.contains(line));
     let variables = changed.filter_map(|line| {
         let end = line.iter().position(|byte| *byte == b'=')?;
         let (name, value) = (
@@ -140,7 +152,9 @@ pub(super) async fn read(file: &Path, cwd: &Path, folders: &[PathBuf]) -> Result
         refused: names
             .map(|(name, _)| name.to_string_lossy().into_owned())
             .collect(),
-        problem: told.map(|line| line.replace(&place, "CLAUDE_ENV_FILE")),
+        problem: told
+            .map(|line| line.replace(&place, "CLAUDE_ENV_FILE"))
+            .or_else(|| is_lost.then(|| LOST.to_owned())),
     })
 }
 
@@ -149,7 +163,9 @@ fn is_of_project(name: &OsStr, value: &OsStr, cwd: &Path, folders: &[PathBuf]) -
     let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
     let is_code = CODE.contains(&&*name);
     let names_programs = PROGRAMS.iter().any(|end| name.ends_with(end));
-    let is_known = is_code || names_programs || SETTINGS.contains(&&*name) || selects_code(&name);
+    let is_file = FILES.contains(&&*name);
+    let is_known =
+        is_code || names_programs || is_file || SETTINGS.contains(&&*name) || selects_code(&name);
     if FREE.iter().any(|start| name.starts_with(start)) || !is_known {
         return false;
     }
@@ -161,7 +177,7 @@ fn is_of_project(name: &OsStr, value: &OsStr, cwd: &Path, folders: &[PathBuf]) -
     let mut parts = parts.filter(|part| !part.is_empty()).enumerate();
     has_empty_entry
         || parts.any(|(place, part)| {
-            if part.contains('/') || part.starts_with('.') {
+            if is_file || part.contains('/') || part.starts_with('.') {
                 // `-I./lib` and `-L/usr/lib` glue a path to an option.
                 let path = part
                     .starts_with('-')
@@ -264,6 +280,21 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn a_file_that_ends_its_shell_is_named() {
+        for text in [
+            "export A=1\ntrap - EXIT\n",
+            "export A=1\nexec true\n",
+            "set -n\n",
+        ] {
+            let expected = Left {
+                problem: Some(LOST.to_owned()),
+                ..Left::default()
+            };
+            assert_eq!(left(text).await, expected, "{text}");
+        }
+    }
+
     #[test]
     fn variables_that_choose_code_that_the_model_can_write_are_refused() {
         let folder = tempfile::tempdir().unwrap();
@@ -320,6 +351,10 @@ mod tests {
             ("CARGO_TERM_COLOR", "always", false),
             ("RUST_TEST_THREADS", "1", false),
             ("DATABASE", "ROOT/data.db", false),
+            ("npm_config_node_options", "-r evil", true),
+            ("npm_config_userconfig", "npmrc", true),
+            ("BUNDLE_GEMFILE", "/opt/app/Gemfile", false),
+            ("GOCACHEPROG", "evil x", true),
         ] {
             let value = value.replace("ROOT", root.to_str().unwrap());
             let found = is_of_project(

@@ -164,3 +164,57 @@ fn an_invalid_file_is_one_line() {
         ]
     );
 }
+
+#[test]
+fn a_file_of_a_project_names_no_key_of_the_user() {
+    let variables = [("ACME_PLACE", "mcp"), ("ACME_TOKEN", "secret")];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let environment = BTreeMap::from(variables);
+    let text = r#"{"mcpServers": {
+  "header": {"url": "https://h/mcp", "headers": {"X": "${ACME_TOKEN:-none}"}},
+  "url": {"url": "https://h/${ACME_TOKEN}"},
+  "program": {"command": "x", "env": {"T": "${ACME_TOKEN}"}},
+  "plain": {"url": "https://h/${ACME_PLACE}"}
+}}"#;
+    let names = |servers: &Servers| servers.servers.keys().cloned().collect::<Vec<_>>();
+    // The same file is read again.
+    for _ in 0..2 {
+        let read = parse_file(Path::new(".mcp.json"), text, &environment, true);
+        assert_eq!(names(&read), ["plain"]);
+        let problems: Vec<String> = read.problems.iter().map(ToString::to_string).collect();
+        let expected = |place: &str, server: &str| {
+            format!(
+                ".mcp.json:{place}: the server `{server}` uses the variable `ACME_TOKEN`, which holds a key of yours; to give it to \
+                 servers of projects, name it in `pass_environment` of your own settings; until then the server is ignored"
+            )
+        };
+        assert_eq!(
+            problems,
+            [
+                expected("2:53", "header"),
+                expected("3:11", "url"),
+                expected("4:40", "program"),
+            ]
+        );
+    }
+    let own = parse(Path::new("mcp.json"), text, &environment);
+    assert_eq!(names(&own), ["header", "plain", "program", "url"]);
+}
+
+#[test]
+fn a_log_level_has_a_name_of_the_protocol() {
+    let (servers, problems) = read(
+        r#"{"mcpServers": {
+  "a": {"command": "x", "logLevel": "warning"},
+  "b": {"command": "x", "logLevel": "loud"}
+}}"#,
+    );
+    let levels = servers.servers.values().map(|server| server.log_level);
+    assert_eq!(levels.collect::<Vec<_>>(), [Some("warning"), None]);
+    assert_eq!(
+        problems,
+        [
+            "mcp.json:3:25: the server `b` has the invalid logLevel `\"loud\"`; expected one of debug, info, notice, warning, error, critical, alert, emergency"
+        ]
+    );
+}

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::control::Control;
+use super::control::{Control, answer_request};
 use super::facts::Facts;
-use super::format::{Effect, Format, RunEnd};
+use super::format::{AskedResult, Effect, Format, RunEnd};
 use super::initialize::Initialize;
 use osier_agent::{AccountingEntry, AgentMessage, CompactionOutcome, CompactionReason, RunOutcome};
 use osier_agent::{ToolResultMessage, ToolStatus};
@@ -288,6 +288,10 @@ impl Format for ClaudeFormat {
         if self.lines != Lines::Result {
             effect.lines(&lines);
         }
+    }
+
+    fn asked_ended(&mut self, ended: AskedResult, effect: &mut Effect) {
+        answer_request(ended, effect);
     }
 
     fn prompt(&mut self, prompt: &Prompt, effect: &mut Effect) {

@@ -17,7 +17,7 @@ use osier_protocol::{Event, HookEvent, OnFailure, Op, PLAN_TOOL, PermissionMode,
 use osier_tools::attachment;
 
 use super::facts::Facts;
-use super::format::{Effect, SdkHook};
+use super::format::{AskedOps, AskedResult, Effect, SdkHook};
 use super::initialize::{Initialize, is_empty};
 use super::modes::{DONT_ASK, permission_mode};
 use super::rules;
@@ -422,17 +422,29 @@ fn request(line: &Value, facts: &mut Facts, effect: &mut Effect) {
             Err(error) => return refuse(id, error, effect),
         }
     }
-    let response = match respond(asked, facts) {
-        Ok((response, ops)) => {
+    let is_answered_at_once = matches!(asked["subtype"].as_str(), Some("initialize" | "interrupt"));
+    let result = match respond(asked, facts) {
+        Ok((response, ops)) if is_answered_at_once || ops.is_empty() => {
             effect.ops.extend(ops);
-            json!({"subtype": "success", "request_id": id, "response": response})
+            Ok(response)
         }
-        Err(error) => {
-            if asked["subtype"] == "initialize" {
-                return refuse(id, error, effect);
-            }
-            json!({"subtype": "error", "request_id": id, "error": error})
+        Ok((response, ops)) => {
+            let id = id.clone();
+            return effect.asked.push(AskedOps { id, response, ops });
         }
+        Err(error) if asked["subtype"] == "initialize" => return refuse(id, error, effect),
+        Err(error) => Err(error),
+    };
+    let id = id.clone();
+    answer_request(AskedResult { id, result }, effect);
+}
+
+/// Answers a control request.
+pub(super) fn answer_request(ended: AskedResult, effect: &mut Effect) {
+    let AskedResult { id, result } = ended;
+    let response = match result {
+        Ok(response) => json!({"subtype": "success", "request_id": id, "response": response}),
+        Err(error) => json!({"subtype": "error", "request_id": id, "error": error}),
     };
     effect.line(&json!({"type": "control_response", "response": response}));
 }
@@ -590,7 +602,9 @@ mod tests {
         let mut facts = Facts::default();
         Control::new(true).line(line.to_string().as_bytes(), &mut facts, &mut effect);
         let output = String::from_utf8(effect.output).unwrap();
-        (output, effect.ops.len(), effect.prompt.is_some())
+        let asked = effect.asked.iter().map(|asked| asked.ops.len());
+        let ops = effect.ops.len() + asked.sum::<usize>();
+        (output, ops, effect.prompt.is_some())
     }
 
     /// Every field of every line has an effect, or osier reports it.
@@ -639,8 +653,10 @@ mod tests {
                 };
             }
             let (output, ops, _) = sent(&request);
-            assert!(output.contains(r#""subtype":"success""#), "{output}");
             let only_asks = matches!(kind, "mcp_status" | "get_context_usage");
+            // The others are answered when the session has carried them out.
+            let is_answered = output.contains(r#""subtype":"success""#);
+            assert_eq!(is_answered, only_asks || kind == "interrupt", "{output}");
             assert_eq!(ops, usize::from(!only_asks), "{kind}");
             request["extra"] = json!(1);
             let (output, ops, _) = sent(&request);

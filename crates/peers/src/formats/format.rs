@@ -20,6 +20,8 @@ pub struct Effect {
     pub prompt: Option<Prompt>,
     /// Operations for the session.
     pub ops: Vec<Op>,
+    /// Requests to the session that are answered when they have ended.
+    pub asked: Vec<AskedOps>,
     /// Lines for the program.
     pub output: Vec<u8>,
     /// The hooks that the program registers.
@@ -48,6 +50,26 @@ impl Effect {
             self.line(line);
         }
     }
+}
+
+/// A request of the program to the session.
+#[derive(Debug)]
+pub struct AskedOps {
+    /// The id of the request.
+    pub id: Value,
+    /// The answer if the session carries it out.
+    pub response: Value,
+    /// At least one.
+    pub ops: Vec<Op>,
+}
+
+/// How a request of the program ended.
+#[derive(Debug, PartialEq)]
+pub struct AskedResult {
+    /// The id of the request.
+    pub id: Value,
+    /// The answer, or why the session refused it.
+    pub result: Result<Value, String>,
 }
 
 /// A hook of the program.
@@ -101,6 +123,9 @@ pub trait Format {
 
     /// Sends a message to an MCP server of the program, whose answer has this id.
     fn server_call(&mut self, _id: u64, _server: &str, _message: &Value, _effect: &mut Effect) {}
+
+    /// A request of the program to the session has ended.
+    fn asked_ended(&mut self, _ended: AskedResult, _effect: &mut Effect) {}
 
     /// Whether the program answers the question.
     fn answers(&self, _question: &Question) -> bool {

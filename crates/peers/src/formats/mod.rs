@@ -12,7 +12,7 @@ mod rules;
 pub use claude::{ClaudeFormat, Lines};
 pub use codex::CodexFormat;
 pub use control::{prompt_of, thinking_level};
-pub use format::{Effect, Format, RunEnd, SdkHook};
+pub use format::{AskedOps, AskedResult, Effect, Format, RunEnd, SdkHook};
 pub use initialize::Initialize;
 pub use modes::{permission_mode, rule_ops};
 pub use rules::suggestion;

@@ -10,14 +10,14 @@ use crate::context::project::Scope;
 use crate::context::prompt::session_prompt;
 use crate::cx::NO_SESSION;
 use crate::extensions::hooks::Source;
-use crate::extensions::{hooks, mcp, plugins};
+use crate::extensions::{hooks, mcp, model_switch, plugins};
 use crate::models::set_roles;
 use crate::safety::trust;
 use crate::safety::trust::TrustDecision;
 use crate::sessions::open_session::OpenSession;
 use futures_util::future::FutureExt as _;
 use osier_agent::Severity;
-use osier_extensions::hooks::{HookNews, Role, SessionHooks};
+use osier_extensions::hooks::{HookNews, Opening, Role, SessionHooks};
 use osier_extensions::plugins::channel::Request;
 use osier_mcp::ServerEvent;
 use osier_peers::commands::{Expansion, Placeholders};
@@ -46,6 +46,15 @@ impl Actor {
             ExtensionOp::McpServer { name, action } => {
                 if let Some(session) = session {
                     session.mcp.act(&name, action);
+                }
+            }
+            ExtensionOp::CompleteMcp { request, text } => {
+                if let Some(session) = session {
+                    let (mcp, emitter) = (session.mcp.clone(), self.emitter.clone());
+                    osier_base::task::spawn(async move {
+                        let values = mcp.complete(&text).await;
+                        emitter.post(Event::McpCompletions { request, values });
+                    });
                 }
             }
             ExtensionOp::PressPluginKey { plugin, keys } => {
@@ -133,10 +142,19 @@ impl Actor {
         let resumed = source == Source::Startup && session.info().resumed;
         let source = if resumed { Source::Resume } else { source };
         let hooks = session.policy.hooks().cloned();
-        let model = self.selection.models.chosen().reference();
-        self.extensions
-            .hooks
-            .start(source, hooks, model, &self.setup.cwd);
+        let model = self.selection.models.chosen();
+        let continues = matches!(source, Source::Resume | Source::Fork);
+        let last = self.progress.usage.last_request();
+        let retention = self.setup.settings.cache_retention;
+        let opening = Opening {
+            source: source.name(),
+            model: model.reference(),
+            cwd: self.setup.cwd.clone(),
+            trigger: self.setup.setup_hooks.take(),
+            resumed: (continues && last.tokens > 0)
+                .then(|| model_switch::resumed(&model, last, retention)),
+        };
+        self.extensions.hooks.start(source, hooks, opening);
         if !self.extensions.context.is_reading() {
             self.tell_hooks_of_instructions();
         }

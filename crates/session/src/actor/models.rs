@@ -212,7 +212,8 @@ impl Actor {
     pub(super) fn sampling_news(&mut self, news: SamplingNews) {
         match news {
             SamplingNews::Model(reply) => {
-                sampling::send_model(&self.selection.models, reply);
+                let budget = self.session.as_ref().map(|session| &session.budget);
+                sampling::send_model(&self.selection.models, budget, reply);
             }
             SamplingNews::HookModel(name, reply) => {
                 let small = match name {
@@ -220,7 +221,8 @@ impl Actor {
                     Some(_) => SmallModel::Off,
                 };
                 let models = &self.selection.models;
-                sampling::send_hook_model(models, name.as_deref(), small.model(), reply);
+                let budget = self.session.as_ref().map(|session| &session.budget);
+                sampling::send_hook_model(models, name.as_deref(), small.model(), budget, reply);
             }
             SamplingNews::Called(call) => call.publish(&mut self.progress.usage, &self.emitter),
         }

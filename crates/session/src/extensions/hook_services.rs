@@ -8,6 +8,8 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::sampling::SessionSampler;
+use super::verifier;
+use crate::safety::tool_policy::ToolPolicy;
 use osier_base::process::is_withheld;
 use osier_extensions::hooks::{ElicitationReply, HookQuestion, HookServices, SessionHooks};
 use osier_llm::HttpOptions;
@@ -27,6 +29,8 @@ pub(crate) struct SessionServices {
     pub sampler: Arc<SessionSampler>,
     pub mcp: Mcp,
     pub workspace: Arc<Workspace>,
+    /// The policy for agents of hooks.
+    pub policy: ToolPolicy,
 }
 
 #[async_trait]
@@ -51,6 +55,10 @@ impl HookServices for SessionServices {
 
     async fn ask(&self, question: HookQuestion) -> Result<String, String> {
         self.sampler.ask(question).await
+    }
+
+    async fn verify(&self, question: HookQuestion) -> Result<String, String> {
+        verifier::run((&self.sampler, &self.policy, &self.workspace), question).await
     }
 
     async fn call_tool(&self, server: &str, tool: &str, input: Value) -> Result<String, String> {

@@ -12,7 +12,7 @@ use osier_base::config_file::ConfigFile;
 use osier_base::path;
 use osier_base::problem::Problem;
 use osier_extensions::hooks::{
-    HookCheck, HookFile, HookNews, Hooks, SessionHooks, context_message,
+    HookCheck, HookFile, HookNews, Hooks, Opening, SessionHooks, context_message,
 };
 use osier_permissions::trust::project_root;
 use osier_protocol::Event;
@@ -35,7 +35,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Startup => "startup",
             Self::Clear => "clear",
@@ -102,13 +102,11 @@ impl HookRunner {
         &mut self,
         source: Source,
         hooks: Option<Arc<SessionHooks>>,
-        model: String,
-        cwd: &Path,
+        opening: Opening,
     ) {
         self.source = Some(source);
         if let Some(hooks) = hooks {
-            let cwd = cwd.to_owned();
-            osier_base::task::spawn(async move { hooks.start(source.name(), &model, &cwd).await });
+            osier_base::task::spawn(async move { hooks.start(opening).await });
         }
     }
 

@@ -9,5 +9,6 @@ pub(crate) mod plugins;
 pub(crate) mod rule_check;
 pub(crate) mod sampling;
 mod set;
+mod verifier;
 
 pub(crate) use set::Extensions;

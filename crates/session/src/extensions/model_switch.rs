@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::conversation::usage::LastRequest;
 use osier_base::clock;
-use osier_extensions::hooks::{ModelSwitch, SwitchDecision};
+use osier_extensions::hooks::{ModelSwitch, Resumed, SwitchDecision};
 use osier_llm::{CacheRetention, Model};
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
 use tokio_util::sync::CancellationToken;
@@ -21,23 +21,48 @@ pub(crate) fn described(
     last: LastRequest,
     retention: CacheRetention,
 ) -> ModelSwitch {
-    let is_long = retention == CacheRetention::Long;
-    let kept = if is_long { LONG } else { SHORT };
-    let age = u64::try_from(clock::now_ms() - last.at).unwrap_or_default();
-    let price = match to.price.cache_write {
-        0.0 => to.price.input,
-        write => write,
-    };
+    let (_, is_cached) = cache_of(last, retention);
     ModelSwitch {
         from: from.reference(),
         to: to.reference(),
         requested,
         is_automatic,
         tokens: last.tokens,
-        is_cached: last.tokens > 0 && Duration::from_millis(age) < kept,
-        is_long,
-        cost: (price > 0.0).then(|| price * last.tokens as f64 / 1e6),
+        is_cached: last.tokens > 0 && is_cached,
+        is_long: retention == CacheRetention::Long,
+        cost: cost_of_writing(to, last.tokens),
     }
+}
+
+/// The conversation that a session continues with `model`.
+pub(crate) fn resumed(model: &Model, last: LastRequest, retention: CacheRetention) -> Resumed {
+    let (age, is_cached) = cache_of(last, retention);
+    Resumed {
+        tokens: last.tokens,
+        age: age.as_secs(),
+        is_cold: !is_cached,
+        cost: cost_of_writing(model, last.tokens).unwrap_or_default(),
+    }
+}
+
+/// The time since the last request, and whether the provider has it in the cache.
+fn cache_of(last: LastRequest, retention: CacheRetention) -> (Duration, bool) {
+    let kept = match retention {
+        CacheRetention::Long => LONG,
+        _ => SHORT,
+    };
+    let age = u64::try_from(clock::now_ms() - last.at).unwrap_or_default();
+    let age = Duration::from_millis(age);
+    (age, age < kept)
+}
+
+/// US dollars for writing the tokens to the cache of the model; `None` if it has no price.
+fn cost_of_writing(model: &Model, tokens: u64) -> Option<f64> {
+    let price = match model.price.cache_write {
+        0.0 => model.price.input,
+        write => write,
+    };
+    (price > 0.0).then(|| price * tokens as f64 / 1e6)
 }
 
 /// Why the hooks, or the user whom they ask, refuse a switch.

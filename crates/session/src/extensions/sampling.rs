@@ -14,6 +14,7 @@ use osier_store::writer::Writer;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use crate::conversation::budget::SessionBudget;
 use crate::conversation::usage::Usage as SessionUsage;
 use crate::emitter::{Callback, Emitter};
 use crate::models::Models;
@@ -42,8 +43,8 @@ pub(crate) enum SamplingNews {
 /// The model that answers, and how to call it.
 #[derive(Debug)]
 pub(crate) struct SamplingModel {
-    model: Arc<Model>,
-    transport: Arc<dyn Transport>,
+    pub(super) model: Arc<Model>,
+    pub(super) transport: Arc<dyn Transport>,
 }
 
 /// A call that was made.
@@ -84,12 +85,33 @@ impl SessionSampler {
         })
     }
 
+    /// The model with this name for a hook, or the usual one.
+    pub(super) async fn model(&self, name: Option<String>) -> Result<SamplingModel, String> {
+        let (reply, model) = oneshot::channel();
+        self.news.call(SamplingNews::HookModel(name, reply));
+        model.await.map_err(|_| ENDED.to_owned())?
+    }
+
+    /// Stores and counts a call that an agent of a hook has made.
+    pub(super) async fn count(&self, model: &Model, accounting: AccountingEntry) {
+        let AccountingEntry::Llm { usage, .. } = &accounting else {
+            return;
+        };
+        let usage = *usage;
+        // If the session cannot be written, the next message stops the run.
+        let kind = side_call::usage_entry("hook", model, usage);
+        let _ = self.branch.append(kind).await;
+        self.news.call(SamplingNews::Called(Box::new(SamplingCall {
+            server: None,
+            model: model.reference(),
+            usage,
+            accounting,
+        })));
+    }
+
     /// The answer of a model to the question of a hook.
     pub(crate) async fn ask(&self, question: HookQuestion) -> Result<String, String> {
-        let (reply, model) = oneshot::channel();
-        self.news
-            .call(SamplingNews::HookModel(question.model, reply));
-        let called = model.await.map_err(|_| ENDED.to_owned())??;
+        let called = self.model(question.model).await?;
         let messages = side_call::prompt(question.prompt);
         let request = side_call::request(
             &called.model,
@@ -167,14 +189,14 @@ fn model_request(model: &Arc<Model>, request: SamplingRequest) -> Request {
     request
 }
 
-/// Answers `SamplingNews::Model`.
-pub(crate) fn send_model(models: &Models, reply: oneshot::Sender<SamplingModel>) {
-    let model = SamplingModel {
-        model: models.chosen(),
-        transport: models.transport(),
-    };
+/// Answers `SamplingNews::Model`. The budget of the session counts the call, and can refuse it.
+pub(crate) fn send_model(
+    models: &Models,
+    budget: Option<&SessionBudget>,
+    reply: oneshot::Sender<SamplingModel>,
+) {
     // The call was interrupted if nobody waits for it.
-    let _ = reply.send(model);
+    let _ = reply.send(counted(models.chosen(), models, budget));
 }
 
 /// Answers `SamplingNews::HookModel`. `small` is the small model of the session.
@@ -182,6 +204,7 @@ pub(crate) fn send_hook_model(
     models: &Models,
     name: Option<&str>,
     small: Option<&Arc<Model>>,
+    budget: Option<&SessionBudget>,
     reply: oneshot::Sender<Result<SamplingModel, String>>,
 ) {
     let model = match (name, small) {
@@ -190,10 +213,16 @@ pub(crate) fn send_hook_model(
         (None, None) => Ok(models.chosen()),
     };
     let found = model.map_err(|error| error.to_string());
-    let _ = reply.send(found.map(|model| SamplingModel {
-        model,
-        transport: models.transport(),
-    }));
+    let _ = reply.send(found.map(|model| counted(model, models, budget)));
+}
+
+fn counted(model: Arc<Model>, models: &Models, budget: Option<&SessionBudget>) -> SamplingModel {
+    let transport = models.transport();
+    let transport = match budget {
+        Some(budget) => budget.transport(transport),
+        None => transport,
+    };
+    SamplingModel { model, transport }
 }
 
 impl SamplingCall {

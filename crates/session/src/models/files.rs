@@ -92,7 +92,7 @@ pub(super) fn read_keys(setup: &SessionSetup, problems: &mut Vec<Problem>) -> Ke
 /// Commands, hooks, plugins and MCP servers do not inherit the keys of osier, except those that the settings name.
 pub(super) fn withhold_keys(catalogue: &Catalogue, setup: &SessionSetup) {
     process::pass_variables(setup.settings.pass_environment.iter().cloned());
-    process::withhold_variables(catalogue.key_variables());
+    process::withhold_variables(catalogue.key_variables(), false);
 }
 
 /// Runs `!command` keys with the user's shell, in the working directory.

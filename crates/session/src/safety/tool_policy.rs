@@ -152,6 +152,15 @@ impl ToolPolicy {
         self
     }
 
+    /// This policy for an agent that works for a hook: no hook runs because of it, and nobody answers its questions.
+    pub(crate) fn of_hooks(&self) -> Self {
+        Self {
+            hooks: None,
+            interactive: false,
+            ..self.clone()
+        }
+    }
+
     pub(crate) fn hooks(&self) -> Option<&Arc<SessionHooks>> {
         self.hooks.as_ref()
     }

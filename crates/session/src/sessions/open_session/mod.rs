@@ -360,6 +360,7 @@ fn start_servers(
             sampler,
             mcp: mcp.clone(),
             workspace: Arc::clone(workspace),
+            policy: policy.of_hooks(),
         }));
     }
     policy.set_server_tools(Box::new(mcp::NamedTools(mcp.names())));

@@ -273,13 +273,13 @@ fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
 pub(super) fn files(
     word: &Word<'_>,
     found: &[&str],
-    others: &[String],
+    others: [&[String]; 2],
     symbols: &[&ProjectSymbol],
 ) -> Option<Completion> {
     let Word::File { query, start } = word else {
         return None;
     };
-    let others = others.iter().map(String::as_str);
+    let others = others.into_iter().flatten().map(String::as_str);
     let mut candidates = ranked(query, others, CANDIDATE_LIMIT, file_candidate);
     candidates.extend(found.iter().map(|path| file_candidate(path)));
     candidates.truncate(CANDIDATE_LIMIT - symbols.len().min(SYMBOLS));
@@ -565,14 +565,14 @@ mod tests {
             None
         );
         assert_eq!(
-            texts(files(&word("in @main"), &["src/main.rs"], &[], &[])),
+            texts(files(&word("in @main"), &["src/main.rs"], [&[], &[]], &[])),
             (3..8, vec!["@src/main.rs".into()])
         );
         assert_eq!(
             texts(files(
                 &word("@txt"),
                 &["a b.txt"],
-                &["docs:txt".to_owned()],
+                [&[], &["docs:txt".to_owned()]],
                 &[]
             )),
             (0..4, vec!["@docs:txt".into(), "@\"a b.txt\"".into()])
@@ -583,7 +583,7 @@ mod tests {
             path: "a b.rs".to_owned(),
             line: 7,
         };
-        let found = files(&word("@to"), &["to.rs"], &[], &[&symbol]);
+        let found = files(&word("@to"), &["to.rs"], [&[], &[]], &[&symbol]);
         let symbols = found.as_ref().unwrap().candidates[1..].to_vec();
         assert_eq!(symbols[0].detail, "function a b.rs:7");
         assert_eq!(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::candidates;
-use super::completion::{MAX_NAME, Missing};
+use super::completion::{Completer, MAX_NAME, Missing};
 use super::editor::Editor;
 use super::symbols::Symbols;
 use osier_llm::ThinkingLevel;
@@ -48,6 +48,23 @@ impl Editor {
         match candidates::word(before) {
             candidates::Word::File { query, .. } => self.completer.symbols.want(query),
             _ => None,
+        }
+    }
+
+    /// The question to an MCP server that the word at the cursor needs now.
+    pub fn wanted_server_words(&mut self) -> Option<(u64, String)> {
+        let Completer {
+            server_words,
+            resources,
+            ..
+        } = &mut self.completer;
+        server_words.want(self.area.before_cursor(), resources)
+    }
+
+    /// Stores the values of an MCP server.
+    pub fn set_server_words(&mut self, request: u64, values: Vec<String>) {
+        if self.completer.server_words.store(request, values) && !self.is_choosing() {
+            self.offer_completion();
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::candidates::{self, Candidate, Completion};
 use super::file_search::Find;
+use super::server_words::ServerWords;
 use super::symbols::Symbols;
 use crate::actions::Command;
 use osier_base::path;
@@ -61,6 +62,8 @@ pub(super) struct Completer {
     pub(super) prompts: Vec<AddedCommand>,
     /// The resources of MCP servers, as `server:uri`.
     pub(super) resources: Vec<String>,
+    /// Values that MCP servers offer for what is typed.
+    pub(super) server_words: ServerWords,
     /// Symbols of the project.
     pub(super) symbols: Symbols,
     /// Slash commands of skills, templates and plugins.
@@ -118,7 +121,12 @@ impl Completer {
                     all: self.models.as_deref().unwrap_or_default(),
                     levels: &self.levels,
                 };
-                let added: Vec<&AddedCommand> = self.commands.iter().chain(&self.prompts).collect();
+                let typed = self.typed_prompt(&before);
+                let is_other = |prompt: &&AddedCommand| {
+                    typed.as_ref().is_none_or(|typed| typed.name != prompt.name)
+                };
+                let prompts = self.prompts.iter().filter(is_other).chain(&typed);
+                let added: Vec<&AddedCommand> = self.commands.iter().chain(prompts).collect();
                 let offered = candidates::command_or_value(&word, models, &added);
                 self.unknown = candidates::unknown(&word, &added).filter(|_| offered.is_none());
                 offered
@@ -126,7 +134,7 @@ impl Completer {
             candidates::Word::File { .. } => {
                 let asked = std::mem::replace(&mut self.files_asked, true);
                 if let Some(files) = self.files.clone() {
-                    self.offer_files(&word, &files);
+                    self.offer_files(&word, &before, &files);
                 }
                 return (!asked).then_some(Missing::Files);
             }
@@ -136,8 +144,21 @@ impl Completer {
         None
     }
 
+    /// The prompt of an MCP server that is typed, with the values of its argument, if they are known.
+    fn typed_prompt(&self, before: &str) -> Option<AddedCommand> {
+        let values = self.server_words.of(before);
+        let (name, argument) = before.strip_prefix('/')?.split_once(' ')?;
+        let mut prompts = self.prompts.iter().filter(|_| !values.is_empty());
+        let mut prompt = prompts.find(|prompt| prompt.name == name)?.clone();
+        let last = argument.rsplit(' ').next().unwrap_or_default();
+        let earlier = &argument[..argument.len() - last.len()];
+        let complete = values.iter().map(|value| format!("{earlier}{value}"));
+        prompt.values = complete.collect();
+        Some(prompt)
+    }
+
     /// Files for the word: at once what a moment finds, the rest with `find_on`.
-    fn offer_files(&mut self, word: &candidates::Word<'_>, files: &Arc<Vec<String>>) {
+    fn offer_files(&mut self, word: &candidates::Word<'_>, before: &str, files: &Arc<Vec<String>>) {
         let candidates::Word::File { query, .. } = word else {
             return;
         };
@@ -150,7 +171,8 @@ impl Completer {
                 .chain(paths().filter(is_hidden))
                 .take(FIRST)
                 .collect();
-            let offered = candidates::files(word, &first, &self.resources, &[]);
+            let others = [self.server_words.of(before), &*self.resources];
+            let offered = candidates::files(word, &first, others, &[]);
             return self.offer(offered);
         }
         let known = self.find.take();
@@ -162,7 +184,7 @@ impl Completer {
         let offered = candidates::files(
             word,
             &find.found(),
-            &self.resources,
+            [self.server_words.of(before), &*self.resources],
             &self.symbols.of(query),
         );
         self.find = Some(find);
@@ -197,7 +219,7 @@ impl Completer {
         let offered = candidates::files(
             &word,
             &find.found(),
-            &self.resources,
+            [self.server_words.of(&before), &*self.resources],
             &self.symbols.of(query),
         );
         self.offer(offered);

@@ -16,6 +16,7 @@ mod history_picker;
 mod modes;
 mod pending;
 mod queue;
+mod server_words;
 mod submit;
 mod symbols;
 
@@ -213,11 +214,21 @@ impl Prompt {
         self.find_symbols(outbox);
     }
 
-    /// Searches for the symbols that match the word at the cursor. One search runs at a time.
+    /// Searches for the symbols that match the word at the cursor, and asks MCP servers for values. One search and one
+    /// question run at a time.
     fn find_symbols(&mut self, outbox: &mut Outbox) {
         if let Some((request, query)) = self.editor.wanted_symbols() {
             outbox.push(Op::FindSymbols { request, query });
         }
+        if let Some((request, text)) = self.editor.wanted_server_words() {
+            outbox.push(Op::CompleteMcp { request, text });
+        }
+    }
+
+    /// Offers the values of an MCP server.
+    pub(crate) fn on_server_words(&mut self, request: u64, values: &[String], outbox: &mut Outbox) {
+        self.editor.set_server_words(request, values.to_vec());
+        self.find_symbols(outbox);
     }
 
     /// Offers the symbols of a search.

@@ -90,6 +90,9 @@ impl App {
             Event::ShellStart { .. } => self.activity.begin_shell(now),
             Event::ShellEnd { .. } => self.activity.end_shell(),
             Event::Files { paths, complete } => self.prompt.editor.set_files(paths, *complete),
+            Event::McpCompletions { request, values } => {
+                self.prompt.on_server_words(*request, values, outbox);
+            }
             Event::Symbols { request, symbols } => self.prompt.on_found(*request, symbols, outbox),
             Event::ProjectMap { map, .. } => project_map::refresh(map, overlays),
             Event::History { prompts } => self.prompt.editor.load_history(prompts.clone()),
