@@ -32,9 +32,9 @@ pub trait Launch: Send + Sync + fmt::Debug {
     /// A key for the permissions of the server. Servers with different keys are not shared.
     fn key(&self) -> String;
 
-    /// Wraps the program.
+    /// Wraps the program, which gets the settings as JSON.
     ///
     /// # Errors
     /// Why it cannot run.
-    async fn wrap(&self, invocation: Invocation) -> Result<Invocation, String>;
+    async fn wrap(&self, invocation: Invocation, settings: &str) -> Result<Invocation, String>;
 }

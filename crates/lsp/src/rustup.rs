@@ -23,7 +23,7 @@ pub(crate) async fn lacks_component(program: &Path, root: &Path, launch: &dyn La
         env: vec![("RUSTUP_AUTO_INSTALL".into(), "0".into())],
         ..Invocation::new(rustup, ["which".as_ref(), name])
     };
-    let Ok(invocation) = launch.wrap(invocation).await else {
+    let Ok(invocation) = launch.wrap(invocation, "").await else {
         return false;
     };
     let found = run_captured(&invocation, None, LOOKUP).await;

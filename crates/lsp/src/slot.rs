@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Weak};
 
 use osier_base::process::Invocation;
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -240,7 +241,11 @@ impl Slot {
             cwd: Some(self.root.clone()),
             ..Invocation::new(program, args)
         };
-        let wrapped = self.launch.wrap(invocation).await;
+        let options = match &self.config.options {
+            Value::Null => String::new(),
+            options => options.to_string(),
+        };
+        let wrapped = self.launch.wrap(invocation, &options).await;
         let invocation = wrapped.map_err(StartError::Final)?;
         let reports = self.changed.clone();
         Server::start(&self.config, &self.root, &invocation, self.limits, reports).await

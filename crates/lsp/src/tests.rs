@@ -33,7 +33,7 @@ impl Launch for Unconfined {
         self.0.to_owned()
     }
 
-    async fn wrap(&self, invocation: Invocation) -> Result<Invocation, String> {
+    async fn wrap(&self, invocation: Invocation, _: &str) -> Result<Invocation, String> {
         Ok(invocation)
     }
 }

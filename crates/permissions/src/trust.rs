@@ -22,6 +22,7 @@ mod git;
 mod known_programs;
 mod makefiles;
 mod node;
+mod places;
 #[cfg(test)]
 mod program_cases;
 #[cfg(test)]
@@ -35,6 +36,7 @@ mod reach;
 mod runners;
 mod scripts;
 mod selectors;
+mod setting_names;
 mod settings;
 mod shell_text;
 mod snapshot;

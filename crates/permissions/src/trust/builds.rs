@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use osier_base::{path, regular_file};
 use toml::{Table, Value};
 
-use super::known_programs::is_runner;
+use super::known_programs::{CRATES, is_in, is_runner};
 use super::reach::{FOLDERS, Search, TEXT};
 use super::runners::folders_below;
 use crate::programs::{is_shell, name_of};
@@ -80,40 +80,22 @@ impl Package {
 
 impl Search<'_> {
     /// Adds the settings of cargo, for commands that do not run the project.
-    pub(super) fn cargo(&mut self, arguments: &[Word]) {
+    pub(super) fn cargo(&mut self, arguments: &[Word]) -> Result<(), String> {
         let mut words = arguments.iter().map(|word| word.text.as_str());
         let command = words.find(|word| !word.starts_with(['-', '+']));
         if command.is_some_and(|command| ["build", "test", "run", "check"].contains(&command)) {
-            return;
+            return Ok(());
         }
         self.selectors();
         for folder in self.above() {
             for file in ["config.toml", "config"].map(|name| folder.join(".cargo").join(name)) {
                 let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
-                self.reach.all |= text.lines().any(|line| self.is_of_cargo(line));
-                self.reach.files.insert(file);
+                // Another command of the same name.
+                self.reach.all |= text.contains("alias");
+                self.setting_file(&file)?;
             }
         }
-    }
-
-    /// Whether the line of the settings names a program of the project, or replaces a command.
-    fn is_of_cargo(&self, line: &str) -> bool {
-        let Some((key, value)) = line.split_once('=') else {
-            return false;
-        };
-        let key = key.trim();
-        let value = value.trim().trim_start_matches(['[', ' ', '"', '\'']);
-        let is_outside = value.starts_with('/') && !Path::new(value).starts_with(self.project);
-        let programs = [
-            "wrapper",
-            "rustc",
-            "rustdoc",
-            "runner",
-            "linker",
-            "credential",
-        ];
-        let is_program = programs.iter().any(|word| key.contains(word));
-        key.ends_with("fmt") || is_program && value.contains('/') && !is_outside
+        Ok(())
     }
 
     /// Adds the packages of Rust whose code runs while others are compiled, with all that they depend on.
@@ -125,6 +107,15 @@ impl Search<'_> {
                 waiting.push(package.folder.clone());
             }
             if let Some(script) = package.build_script() {
+                let mut needed = package.dependencies(&DEPENDENCIES[1..]);
+                let is_unknown = |(name, value): (&String, &Value)| {
+                    let own = folders_of_one(package, name, value, &packages);
+                    let name = value.get("package").and_then(Value::as_str).unwrap_or(name);
+                    own.is_empty()
+                        && !is_in(CRATES, &name.replace('_', "-"))
+                        && !is_in(CRATES, name)
+                };
+                self.reach.all |= needed.any(is_unknown);
                 waiting.extend(folders_of(package, &DEPENDENCIES[1..], &packages));
                 self.build_script(&script, &package.folder)?;
             }
@@ -210,13 +201,14 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Adds what the build of Zig imports.
+    /// Adds what the builds of Zig import, also those of packages in the project.
     pub(super) fn zig_build(&mut self) {
-        let mut waiting: Vec<PathBuf> = self
-            .above()
-            .iter()
-            .map(|folder| folder.join("build.zig"))
-            .collect();
+        let mut folders = vec![(self.project.to_owned(), 0)];
+        let mut waiting = Vec::new();
+        while let Some((folder, depth)) = folders.pop() {
+            waiting.push(folder.join("build.zig"));
+            folders.extend(folders_below(&folder, depth, FOLDERS));
+        }
         while let Some(file) = waiting.pop() {
             let Ok(text) = regular_file::read_text(&file, TEXT) else {
                 continue;
@@ -239,30 +231,38 @@ impl Search<'_> {
 
 /// The folders of the dependencies in these sections that are packages of the user: by their paths, or by the names of packages here.
 fn folders_of(package: &Package, sections: &[&str], all: &[Package]) -> Vec<PathBuf> {
+    let needed = package.dependencies(sections);
+    let folders = needed.flat_map(|(key, value)| folders_of_one(package, key, value, all));
+    folders.collect()
+}
+
+fn folders_of_one(
+    package: &Package,
+    key: &str,
+    dependency: &Value,
+    all: &[Package],
+) -> Vec<PathBuf> {
     let path_in = |folder: &Path, dependency: &Value| {
         let path = dependency.get("path").and_then(Value::as_str);
         path.map(|path| path::resolve(folder, path))
     };
-    let mut found = Vec::new();
-    for (key, dependency) in package.dependencies(sections) {
-        found.extend(path_in(&package.folder, dependency));
-        let mut names = vec![key.as_str()];
-        names.extend(dependency.get("package").and_then(Value::as_str));
-        for other in all {
-            for (_, elsewhere) in other
-                .replaced()
-                .filter(|(name, _)| names.contains(&name.as_str()))
-            {
-                found.extend(path_in(&other.folder, elsewhere));
-            }
+    let mut found: Vec<PathBuf> = path_in(&package.folder, dependency).into_iter().collect();
+    let mut names = vec![key];
+    names.extend(dependency.get("package").and_then(Value::as_str));
+    for other in all {
+        for (_, elsewhere) in other
+            .replaced()
+            .filter(|(name, _)| names.contains(&name.as_str()))
+        {
+            found.extend(path_in(&other.folder, elsewhere));
         }
-        let renamed = all.iter().flat_map(Package::replaced);
-        let renamed = renamed.filter(|(name, _)| *name == key);
-        names.extend(renamed.filter_map(|(_, other)| other.get("package")?.as_str()));
-        let own = all
-            .iter()
-            .filter(|other| other.name().is_some_and(|name| names.contains(&name)));
-        found.extend(own.map(|other| other.folder.clone()));
     }
+    let renamed = all.iter().flat_map(Package::replaced);
+    let renamed = renamed.filter(|(name, _)| *name == key);
+    names.extend(renamed.filter_map(|(_, other)| other.get("package")?.as_str()));
+    let own = all
+        .iter()
+        .filter(|other| other.name().is_some_and(|name| names.contains(&name)));
+    found.extend(own.map(|other| other.folder.clone()));
     found
 }

@@ -8,6 +8,8 @@ pub(super) struct Loads {
     pub commands: Vec<String>,
     /// It can import a module by a computed name.
     pub imports_any: bool,
+    /// It sets variables with computed names, which choose the code that other programs load.
+    pub sets_variables: bool,
     /// It can run any command, any file or any text.
     pub runs_any: bool,
 }
@@ -37,6 +39,33 @@ const SELECTING: [&str; 20] = [
 pub(super) fn selects(text: &str) -> bool {
     let mut parts = names(text).flat_map(|name| name.split('.'));
     parts.any(|part| SELECTING.contains(&part) || part.starts_with("npm_config_"))
+}
+
+/// Whether the text sets a variable with a computed name: it uses the environment in another way than by a name in the text. `reads` are
+/// the beginnings of what follows then, and after an index in brackets comes no `=`.
+pub(super) fn sets_any(text: &str, environment: &str, reads: &[&str]) -> bool {
+    text.match_indices(environment).any(|(at, _)| {
+        let rest = &text[at + environment.len()..];
+        let is_fixed = |rest: &str| rest.starts_with(['"', '\'']);
+        let sets = |rest: &str| {
+            let rest = rest.trim_start_matches([' ', '?', '|']);
+            rest.starts_with('=') && !rest.starts_with("==")
+        };
+        if let Some(index) = rest.strip_prefix('[') {
+            let after = within(index).map_or("=", |inner| &index[inner.len() + 1..]);
+            return !is_fixed(index) && sets(after);
+        }
+        // Another name for it, and functions that change it.
+        let is_renamed = text[..at].trim_end().ends_with('=') && rest.starts_with(['\n', ';']);
+        let is_changed = rest.starts_with('.')
+            && !reads.iter().any(|read| {
+                let after = rest[1..].strip_prefix(read);
+                after.is_some_and(|after| {
+                    !read.ends_with('(') || *read != "setdefault(" || is_fixed(after)
+                })
+            });
+        is_renamed || is_changed || text[..at].ends_with("assign(")
+    })
 }
 
 /// The names in a text: with points, and each part of them.

@@ -5,18 +5,19 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{path, regular_file};
 
-use super::reach::{Search, TEXT, heads};
+use super::reach::{Search, TEXT};
+use super::shell_text::heads;
 use crate::programs::name_of;
 use crate::shell::{self, Word};
 
 /// Options of programs outside of the project, which run the program that follows.
 #[rustfmt::skip]
-const RUNNING: [&str; 20] = [
+const RUNNING: [&str; 23] = [
     "rg --pre --hostname-bin", "sort --compress-program", "bat --pager", "curl -K --config", "wget -e --execute --use-askpass --config",
     "awk -l --load -i --include -E --exec", "gawk -l --load -i --include -E --exec", "mapfile -C", "readarray -C", "hash -p",
     "install --strip-program", "ktlint -R --ruleset --reporter", "ls --config", "split --filter",
     "tar -I -F --to-command --use-compress-program --checkpoint-action --info-script --new-volume-script --rsh-command --rmt-command",
-    "rsync -e --rsh", "zip -TT --unzip-command", "scp -S -o", "sftp -S -D -o", "ssh -o",
+    "rsync -e --rsh", "zip -TT --unzip-command", "scp -S -o", "sftp -S -D -o", "ssh -o", "cc -fplugin -specs -wrapper -B", "gcc -fplugin -specs -wrapper -B", "clang -fplugin -B",
 ];
 
 /// Programs that put files elsewhere.
@@ -116,18 +117,17 @@ impl Search<'_> {
                     words.get(place + 1).map(|word| word.text.clone()),
                 ),
             };
-            let is_one = RUNNING.iter().any(|row| {
+            let known = RUNNING.iter().find_map(|row| {
                 let mut row = row.split(' ');
-                row.next() == Some(name)
-                    && row.any(|known| {
-                        known == option || known.len() == 2 && option.starts_with(known)
-                    })
+                let is_program = row.next() == Some(name);
+                let fits = |known: &&str| {
+                    *known == option || known.len() == 2 && option.starts_with(*known)
+                };
+                row.find(fits).filter(|_| is_program)
             });
-            if is_one {
+            if let Some(known) = known {
                 let value = value.unwrap_or_default();
-                let attached = option
-                    .get(2..)
-                    .filter(|rest| !rest.is_empty() && !option.starts_with("--"));
+                let attached = option.strip_prefix(known).filter(|rest| !rest.is_empty());
                 let value = attached.map_or(value, str::to_owned);
                 // `exec=COMMAND` of tar, and `ProxyCommand=COMMAND` of ssh.
                 let value = match value.split_once('=') {

@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path, regular_file};
 
+use super::known_programs::is_in;
 use super::reach::{Search, TEXT};
 use crate::repository;
 use crate::shell::Word;
 
-/// Commands of git that run hooks.
-#[rustfmt::skip]
-const COMMITS: [&str; 13] = [
-    "commit", "push", "merge", "rebase", "am", "pull", "cherry-pick", "checkout", "switch", "revert", "worktree", "submodule", "clone",
-];
+/// Commands of git that run no hook, and those that only run the one below.
+const QUIET: &str = "log show blame ls-files ls-tree rev-parse rev-list grep config cat-file merge-base shortlog for-each-ref name-rev show-ref \
+    check-ignore check-attr diff-tree diff-index diff-files version help var hash-object cherry count-objects whatchanged range-diff";
+const REFRESHING: &str = "status diff describe difftool";
+const REFRESHED: &str = "post-index-change";
 /// Folders with hooks.
 const HOOKS: [&str; 3] = [".git/hooks", ".husky", ".githooks"];
 /// The settings that every command can run; the first word is the section, the last one the name.
@@ -54,19 +55,33 @@ impl Search<'_> {
             {
                 continue;
             }
-            let first = value.trim_start_matches('!').split(' ').next();
-            let file = path::resolve(self.project, first.unwrap_or_default());
-            let is_file = value.contains('/') && file.starts_with(self.project) && file.is_file();
+            let is_end = |char: char| char.is_whitespace() || "!\"'=;&|".contains(char);
+            let names_file = value.split(is_end).any(|word| {
+                let file = path::resolve(self.project, word);
+                !word.is_empty() && file.starts_with(self.project) && file.is_file()
+            });
             let is_data = DATA.iter().any(|end| name.ends_with(end));
-            if PROGRAMS.contains(&(section, name)) || is_file && !is_data {
+            let is_chosen = !section.ends_with("tool") || command == Some(section);
+            let is_command =
+                value.starts_with('!') || name.ends_with("cmd") || name.ends_with("command");
+            if PROGRAMS.contains(&(section, name))
+                || names_file && !is_data
+                || is_command && is_chosen
+            {
                 self.configured(value)?;
             }
         }
-        let is_commit = |word: &Word| COMMITS.contains(&word.text.as_str());
-        if command.is_some() && !arguments.iter().any(is_commit) {
-            return Ok(());
+        match command {
+            Some(command) if is_in(QUIET, command) => Ok(()),
+            Some(command) if is_in(REFRESHING, command) => {
+                let names = hooks.iter().map(|folder| folder.join(REFRESHED));
+                self.reach.files.extend(names);
+                hooks
+                    .iter()
+                    .try_for_each(|folder| self.hooks_in(folder, REFRESHED))
+            }
+            _ => self.git_hooks(&hooks),
         }
-        self.git_hooks(&hooks)
     }
 
     /// The command, after the options before it. Not set if it is computed.
@@ -138,12 +153,13 @@ impl Search<'_> {
         found
     }
 
-    /// The hooks in a folder. They start at the root of the working tree.
-    pub(super) fn hooks_in(&mut self, folder: &Path) -> Result<(), String> {
+    /// The hooks in a folder, or only the one of this name. They start at the root of the working tree.
+    pub(super) fn hooks_in(&mut self, folder: &Path, only: &str) -> Result<(), String> {
         let entries = folder.read_dir().into_iter().flatten().flatten();
         for hook in entries.map(|entry| entry.path()) {
             let name = hook.file_name().unwrap_or_default().to_string_lossy();
-            if !hook.is_file() || name.contains('.') {
+            let is_other = !only.is_empty() && name != only;
+            if !hook.is_file() || name.contains('.') || is_other {
                 continue;
             }
             let text = regular_file::read_text(&hook, TEXT).unwrap_or_default();
@@ -158,15 +174,9 @@ impl Search<'_> {
 
     fn git_hooks(&mut self, folders: &[PathBuf]) -> Result<(), String> {
         for folder in folders {
-            self.hooks_in(folder)?;
+            self.hooks_in(folder, "")?;
             if folder.is_dir() && folder.starts_with(self.project) {
                 self.reach.folders.insert(folder.clone(), true);
-            }
-        }
-        for name in ["lefthook.yml", ".lefthook.yml", ".overcommit.yml"] {
-            let file = self.project.join(name);
-            if file.is_file() {
-                self.all();
             }
         }
         Ok(())

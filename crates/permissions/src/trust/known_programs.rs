@@ -20,28 +20,25 @@ pub(super) const SIMPLE: [&str; 8] = [
 /// Programs that build and test the project: its code is what they run. The words after the first one are the subcommands; without
 /// any, every use is one.
 #[rustfmt::skip]
-pub(super) const PURPOSE: [&str; 25] = [
+pub(super) const PURPOSE: [&str; 38] = [
     "pytest", "py.test", "unittest", "cargo test build check clippy fmt nextest doc bench", "go test build vet fmt", "jest", "vitest",
     "mocha", "ava", "rspec", "phpunit", "ctest", "mvn test compile verify", "gradle test build check", "gradlew test build check",
-    "dotnet test build format", "mix test compile", "playwright test", "deno test bench", "bun test", "swift test build", "flutter test", "vite build", "tox", "nox",
+    "dotnet test build", "mix test compile", "playwright test", "deno test bench", "bun test", "swift test build", "flutter test", "vite build", "tox", "nox", "cmake --build",
+    "zig build test", "artisan test", "manage.py test", "cc", "c++", "gcc", "g++", "clang", "clang++", "ld", "ar", "as",
 ];
 /// Programs that run commands, tasks or settings of the project, or their input, whatever their arguments are.
 #[rustfmt::skip]
-const RUNNERS: &str = "bmake mise rake tox nox composer pre-commit lefthook turbo nx lerna hatch pipenv rye deno alembic \
-    cargo go gradle gradlew mvn mvnw dotnet mix sbt bazel bazelisk buck2 pants scons ninja cmake meson tsx ts-node bundle bundler \
-    grunt gulp webpack rollup vite esbuild babel phpstan psalm phpcs run-parts direnv ansible latexmk invoke \
-    ansible-playbook vagrant terraform nix nix-shell devenv docker docker-compose podman watchexec iex erl ghci runghc \
-    runhaskell scala kotlin clojure clj nodemon pm2 vi vim nvim emacs gdb lldb zig rye pixi asdf conda mamba micromamba devbox treefmt \
-    phpcbf ecs poe rushx";
-/// The same, with names that are also words of other texts.
-#[rustfmt::skip]
-const MORE_RUNNERS: &str = "act air ansible-lint ant astro behave boot bru cabal cdk celery cheetah commitizen cookiecutter copier crystal \
-    cucumber cypress cz dagger dbt django-admin doit dub dune dvc earthly ed elm entr ex expo fab fabric fastlane flask flutter gatsby gleam \
-    gunicorn helmfile inv ipython jekyll jupyter karma knex lein locust luarocks luigi mage meltano mill mkdocs molecule moon nest next nim \
-    nimble nuxi nuxt opam overcommit packer parallel parcel playwright plop prisma pulumi rebar3 rector release-it remix robot rush sam \
-    scalafix semantic-release serverless shards sls snakemake sphinx-build stack storybook swift sx task terragrunt tilt tofu tsup tuist \
-    uvicorn vue-cli-service waf wireit wrangler xcodebuild xmake checkov cargo-make makers fnm hk lage lint-imports nr nlx proto \
-    rufo simple-git-hooks volta";
+const RUNNERS: &str = "bmake mise rake tox nox composer pre-commit lefthook turbo nx lerna hatch pipenv rye deno alembic cargo go gradle gradlew mvn mvnw \
+    dotnet mix sbt bazel bazelisk buck2 pants scons ninja cmake meson tsx ts-node bundle bundler grunt gulp webpack rollup vite esbuild \
+    babel psalm phpcs run-parts direnv ansible latexmk invoke ansible-playbook vagrant terraform nix nix-shell devenv docker docker- \
+    compose podman watchexec iex erl ghci runghc runhaskell scala kotlin clojure clj nodemon pm2 vi vim nvim emacs gdb lldb zig pixi \
+    asdf conda mamba micromamba devbox treefmt phpcbf ecs poe rushx act air ansible-lint ant astro behave boot bru cabal cdk celery \
+    cheetah commitizen cookiecutter copier crystal cucumber cypress cz dagger dbt django-admin doit dub dune dvc earthly ed elm entr ex \
+    expo fab fabric fastlane flask flutter gatsby gleam gunicorn helmfile inv ipython jekyll jupyter karma knex lein locust luarocks \
+    luigi mage meltano mill mkdocs molecule moon nest next nim nimble nuxi nuxt opam overcommit packer parallel parcel playwright plop \
+    prisma pulumi rebar3 rector release-it remix robot rush sam scalafix semantic-release serverless shards sls snakemake sphinx-build \
+    stack storybook swift sx task terragrunt tilt tofu tsup tuist uvicorn vue-cli-service waf wireit wrangler xcodebuild xmake checkov \
+    cargo-make makers fnm hk lage lint-imports nr nlx proto rufo simple-git-hooks volta";
 /// Subcommands of runners that load nothing of the project, in rows like those of [`PURPOSE`].
 #[rustfmt::skip]
 const QUIET: [&str; 11] = [
@@ -58,11 +55,24 @@ const PACKAGES: &str = "@anthropic-ai/sdk @modelcontextprotocol/sdk ajv ansi-col
     nanoid node-fetch node-notifier openai ora p-limit parse-diff picocolors picomatch remark-parse semver shell-quote slash smol-toml \
     source-map string-width strip-ansi strip-json-comments tiny-glob toml tslib typescript undici unified uuid vfile wrap-ansi yaml \
     yargs-parser zod";
-/// Packages of Python that run commands, or load code by a name.
+/// Packages of Python that run no command and load nothing by a name.
 #[rustfmt::skip]
-const PYTHON_RUNNERS: &str = "cProfile cheetah delegator distutils doctest dotenv environs envoy fabric fire genshi hydra invoke \
-    jinja2 joblib mako nox pdb pexpect pip pkg_resources ploy pluggy plumbum profile py_compile pytest setuptools sh stevedore torch \
-    tox trace trio twisted venusian";
+const PYTHON_PACKAGES: &str = "aiofiles aiohttp anthropic anyio attr attrs babel bs4 boto3 botocore certifi chardet charset_normalizer click colorama \
+    cryptography cv2 dateparser dateutil diff_match_patch docx duckdb emoji fastmcp feedparser filelock frontmatter google_auth_oauthlib \
+    html5lib httpx humanize idna inflection isodate itsdangerous jose json5 jsonpatch jsonpath_ng jsonschema jwt langdetect lxml markdown markdown_it \
+    markupsafe mcp mistune more_itertools msgpack multidict nacl networkx numpy openai openpyxl orjson packaging pandas passlib \
+    pathspec pendulum PIL platformdirs polars psutil psycopg psycopg2 pyarrow pycparser pydantic pydantic_core pygments pymysql \
+    pyparsing PyPDF2 pypdf pyperclip pytz rapidfuzz redis regex reportlab requests rich ruamel seaborn semver sentry_sdk \
+    simplejson six slack_sdk slugify sortedcontainers sqlglot sqlparse starlette structlog tabulate tenacity termcolor textual tiktoken toml \
+    tomli tomli_w tomlkit tqdm typer typing_extensions tzdata tzlocal ujson unidecode urllib3 validators watchdog wcwidth websockets xlrd \
+    xmltodict yaml yarl";
+/// Crates that run no program of the project while a build script uses them.
+#[rustfmt::skip]
+pub(super) const CRATES: &str = "anyhow autocfg bindgen build-time built cargo_metadata cbindgen cc cfg_aliases chrono clap clap_complete clap_mangen \
+    cynic-codegen dotenvy embed-manifest embed-resource flate2 glob heck hex indexmap itertools lalrpop lazy_static napi-build nom \
+    once_cell phf_codegen pkg-config prettyplease proc-macro2 prost prost-build protobuf-codegen pyo3-build-config quote regex ring rustc_version \
+    rustversion schemars semver serde serde_json serde_yaml sha2 shadow-rs slint-build static_vcruntime substrait syn tauri-build tempfile \
+    thiserror time toml tonic-build vergen vergen-gitcl vergen-git2 vergen-gix version_check walkdir winres winresource zip";
 /// Interpreters of other languages.
 pub(super) const INTERPRETERS: &str = "ruby perl php lua luajit Rscript julia elixir groovy java bb guile racket tclsh expect pwsh fish";
 pub(super) const NPM: &str = "npm pnpm yarn bun";
@@ -73,52 +83,42 @@ pub(super) const UV: &str = "uv poetry pdm uvx pipx";
 pub(super) const SEQUENCES: &str = "run-s run-p npm-run-all npm-run-all2";
 /// Programs that run what they name in the packages of their project.
 pub(super) const BUNDLES: &str = "bundle bundler turbo pre-commit";
-/// Tools whose files are data, and the beginnings of the names of their settings that can name code. `-` is a virtual environment,
-/// `=` a name that counts anywhere in the project (with `*`, the end of one), `/` a folder above, and `*` all code.
+/// Tools whose files are data, and which load what their settings name.
 #[rustfmt::skip]
-pub(super) const TOOLS: &[(&str, &[&str])] = &[
-    ("prettier prettierd", &["prettier"]),
-    ("eslint eslint_d vscode-eslint-language-server", &["eslint"]),
-    ("stylelint", &["stylelint"]),
-    ("markdownlint markdownlint-cli2", &["markdownlint"]),
-    ("commitlint", &["commitlint"]),
-    ("oxlint oxfmt", &["oxlint", "oxfmt"]),
-    ("dprint", &["dprint"]),
-    ("cspell", &["cspell"]),
-    ("textlint", &["textlint"]),
-    ("remark", &["remark"]),
-    ("xo", &["xo", "eslint"]),
-    ("tslint", &["tslint"]),
-    ("htmlhint", &["htmlhint"]),
-    ("ember-template-lint", &["template-lint"]),
-    ("svgo", &["svgo"]),
-    ("tailwindcss tailwindcss-language-server", &["tailwind", "postcss"]),
-    ("postcss", &["postcss"]),
-    ("golangci-lint", &["golangci"]),
-    ("erblint erb_lint", &["erb-lint", "erb-linters", "rubocop"]),
-    ("haml-lint slim-lint", &["haml-lint", "slim-lint", "rubocop"]),
-    ("typescript-language-server vue-tsc vue-language-server", &["tsconfig", "jsconfig", "vue"]),
-    ("svelteserver svelte-check", &["svelte", "vite", "prettier", "tsconfig", "jsconfig"]),
-    ("biome tsc tsgo rimraf vscode-json-language-server vscode-css-language-server \
-      vscode-html-language-server yaml-language-server bash-language-server", &[]),
-    ("pyright pyright-langserver basedpyright basedpyright-langserver ty jedi-language-server", &["-"]),
-    ("mypy dmypy", &["mypy", "pyproject", "setup", "-"]),
-    ("pylint", &["pylintrc", "pyproject", "setup", "tox", "-"]),
-    ("flake8", &["flake8", "setup", "tox", "-"]),
-    ("sqlfluff", &["sqlfluff", "pyproject", "setup", "tox", "pep8", "-"]),
-    ("rust-analyzer", &["rust-analyzer", "cargo", "=build.rs", "=Cargo.toml", "=rust-project.json", "=.rust-project.json", "=build-script-build"]),
+const TOOLS: &str = "prettier prettierd eslint eslint_d vscode-eslint-language-server stylelint markdownlint markdownlint-cli2 commitlint oxlint oxfmt \
+    dprint cspell textlint remark xo tslint htmlhint ember-template-lint svgo tailwindcss tailwindcss-language-server postcss golangci-lint \
+    erblint erb_lint haml-lint slim-lint typescript-language-server vue-tsc vue-language-server svelteserver svelte-check biome tsc tsgo \
+    rimraf vscode-json-language-server vscode-css-language-server vscode-html-language-server yaml-language-server bash-language-server \
+    lua-language-server clangd gopls marksman taplo texlab intelephense";
+/// The same with what else they load: `-` is a virtual environment, `=` a name that counts anywhere in the project (with `*`, the end
+/// of one), `/` a folder above, and `*` all code.
+#[rustfmt::skip]
+const LOADED: &[(&str, &[&str])] = &[
+    ("pyright pyright-langserver basedpyright basedpyright-langserver ty jedi-language-server mypy dmypy pylint flake8 sqlfluff", &["-"]),
+    ("rust-analyzer", &["=build.rs", "=Cargo.toml", "=rust-project.json", "=.rust-project.json", "=build-script-build"]),
     ("haskell-language-server-wrapper haskell-language-server elixir-ls", &["*"]),
-    ("lua-language-server", &["luarc"]),
-    ("rubocop standardrb", &["rubocop", "standard", "/vendor"]),
-    ("ruby-lsp solargraph", &["rubocop", "solargraph", "=Gemfile", "=gems", "=*.gemspec", "=.bundle", "=addon.rb"]),
-    ("php-cs-fixer pint", &["php-cs-fixer", "/vendor"]),
+    ("rubocop standardrb php-cs-fixer pint phpstan", &["/vendor"]),
+    ("ruby-lsp solargraph", &["=Gemfile", "=gems", "=*.gemspec", "=.bundle", "=addon.rb"]),
     ("zls", &["=build.zig"]),
     ("jdtls kotlin-language-server", &["=*.gradle", "=*.kts", "=gradle", "=gradlew", "=buildSrc", "=build-logic", "=.mvn", "=pom.xml", "=kls-classpath",
       "=.factorypath", "=.classpath", "=.project", "=.settings"]),
     ("ocamllsp", &["=dune", "=dune-project", "=dune-workspace", "=*.opam"]),
     ("dart", &["=analysis_options.yaml", "=pubspec", "=analyzer_plugin"]),
-    ("clangd gopls marksman taplo texlab intelephense", &[]),
 ];
+/// Commands of builds that are such tools, in rows like those of [`PURPOSE`].
+#[rustfmt::skip]
+const FORMATTING: &[(&str, &[&str])] = &[
+    ("dotnet format", &[]), ("mix format", &[]), ("dune fmt", &["=dune"]), ("deno lint", &[]),
+    ("sbt scalafmt scalafmtAll scalafmtCheck scalafmtCheckAll scalafmtSbt", &["=project"]),
+];
+/// Version managers that run the rest of their words after one of these.
+#[rustfmt::skip]
+const MANAGERS: [&str; 9] = [
+    "mise exec x", "asdf exec", "fnm exec", "volta run", "pyenv exec", "rbenv exec", "nodenv exec", "goenv exec", "opam exec",
+];
+/// Scripts of version managers that a shell reads.
+pub(super) const MANAGER_SCRIPTS: &str =
+    "nvm.sh asdf.sh sdkman-init.sh chruby.sh conda.sh mamba.sh";
 /// Whether the program runs commands in a file of the project, which is read.
 pub(super) fn is_task_runner(name: &str) -> bool {
     [NPM, NPX, MAKE, UV, SEQUENCES, BUNDLES, "lint-staged"]
@@ -126,10 +126,33 @@ pub(super) fn is_task_runner(name: &str) -> bool {
         .any(|list| is_in(list, name))
 }
 
-/// The settings of a tool that can name code.
+/// What the tool loads next to its settings.
 pub(super) fn settings_of(tool: &str) -> Option<&'static [&'static str]> {
-    let row = TOOLS.iter().find(|(names, _)| is_in(names, tool));
-    row.map(|(_, settings)| *settings)
+    let row = LOADED.iter().find(|(names, _)| is_in(names, tool));
+    let row = row.map(|(_, loaded)| *loaded);
+    row.or(is_in(TOOLS, tool).then_some(&[]))
+}
+
+/// The same for a command with its arguments.
+pub(super) fn settings_of_command(
+    name: &str,
+    arguments: &[Word],
+) -> Option<&'static [&'static str]> {
+    let row = FORMATTING
+        .iter()
+        .find(|(row, _)| has_row(&[row], name, arguments));
+    row.map(|(_, loaded)| *loaded).or_else(|| settings_of(name))
+}
+
+/// The command that a version manager runs.
+pub(super) fn managed<'w>(name: &str, arguments: &'w [Word]) -> Option<&'w [Word]> {
+    let (_, rest) = arguments
+        .split_first()
+        .filter(|_| has_row(&MANAGERS, name, arguments))?;
+    let end = rest.iter().position(|word| word.text == "--");
+    let is_own = |word: &&Word| word.text.starts_with('-') || word.text.contains('@');
+    let start = end.map_or_else(|| rest.iter().take_while(is_own).count(), |end| end + 1);
+    rest.get(start..)
 }
 
 fn is_tool(name: &str) -> bool {
@@ -147,12 +170,12 @@ pub(super) fn is_interpreter(name: &str) -> bool {
 
 /// Whether the program could load any code of the project.
 pub(super) fn loads_all(name: &str) -> bool {
-    is_in(RUNNERS, name) || is_in(MORE_RUNNERS, name)
+    is_in(RUNNERS, name)
 }
 
-/// Whether a word of a text is probably a program that loads code of the project.
+/// Whether a word is probably a program that loads code of the project.
 pub(super) fn is_runner(name: &str) -> bool {
-    is_tool(name) || is_in(RUNNERS, name) || is_interpreter(name) || is_task_runner(name)
+    is_tool(name) || loads_all(name) || is_interpreter(name) || is_task_runner(name)
 }
 
 pub(super) fn is_purpose(name: &str, arguments: &[Word]) -> bool {
@@ -193,13 +216,17 @@ fn has_row(rows: &[&str], name: &str, arguments: &[Word]) -> bool {
     let command = arguments
         .iter()
         .find(|word| !word.text.starts_with(['-', '+']));
+    let first = arguments.first().filter(|word| word.text.starts_with("--"));
     rows.iter().any(|row| {
         let mut row = row.split_whitespace();
         let is_program = row.next() == Some(name);
         let rest: Vec<&str> = row.collect();
         is_program
             && (rest.is_empty()
-                || command.is_some_and(|command| rest.contains(&command.text.as_str())))
+                || command
+                    .into_iter()
+                    .chain(first)
+                    .any(|command| rest.contains(&command.text.as_str())))
     })
 }
 
@@ -208,9 +235,9 @@ pub(super) fn is_quiet_package(name: &str) -> bool {
     is_in(PACKAGES, name) || name.starts_with("@types/")
 }
 
-/// Whether a package of Python runs commands or loads code by a name.
-pub(super) fn is_python_runner(name: &str) -> bool {
-    is_in(PYTHON_RUNNERS, name)
+/// Whether a package of Python runs no command and loads nothing by a name.
+pub(super) fn is_quiet_module(name: &str) -> bool {
+    is_in(PYTHON_PACKAGES, name)
 }
 
 /// Whether it is known what the program loads.
@@ -218,7 +245,7 @@ pub(super) fn is_known(name: &str, arguments: &[Word]) -> bool {
     is_in(DATA, name)
         || is_purpose(name, arguments)
         || is_quiet(name, arguments)
-        || is_tool(name)
+        || settings_of_command(name, arguments).is_some()
         || is_shell(name)
         || is_interpreter(name)
         || is_task_runner(name)

@@ -17,6 +17,12 @@ const COMPUTED: &str = "$computed";
 /// Functions of make whose values are names of files, or what a command writes.
 const FUNCTIONS: &str = "shell wildcard info warning error";
 
+/// Programs that make knows by itself.
+#[rustfmt::skip]
+const BUILT_IN: [(&str, &str); 8] = [
+    ("MAKE", "make"), ("CC", "cc"), ("CXX", "c++"), ("CPP", "cc -E"), ("LD", "ld"), ("AR", "ar"), ("AS", "as"), ("RM", "rm -f"),
+];
+
 impl Search<'_> {
     pub(super) fn make(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
         let is_just = name == "just";
@@ -139,12 +145,37 @@ impl Search<'_> {
             self.reach.all |= is_just && !needs.iter().all(|need| rules.all.contains_key(need));
             waiting.extend(needs.iter().cloned());
             for command in commands {
+                if self.is_compiled(command, &rules) {
+                    continue;
+                }
                 self.reach.all |= command.contains(COMPUTED);
                 self.line(command)?;
                 self.named(command);
             }
         }
         Ok(())
+    }
+
+    /// Whether the command is a program that these rules compile: its code is what is built and tested.
+    fn is_compiled(&self, command: &str, rules: &Rules) -> bool {
+        let name = command.split_whitespace().next().unwrap_or_default();
+        let rule = rules.all.get(name.trim_start_matches("./"));
+        let compilers = ["cc ", "c++ ", "gcc ", "g++ ", "clang ", "clang++ ", "ld "];
+        let is_built = rule.is_some_and(|(_, commands)| {
+            commands
+                .iter()
+                .any(|command| compilers.iter().any(|start| command.starts_with(start)))
+        });
+        let file = path::resolve(&self.cwd, name);
+        let is_program = |start: &[u8]| start == b"\x7fELF" || start.starts_with(b"\xcf\xfa");
+        let is_script = || {
+            let start = regular_file::head(&file, 4);
+            file.exists() && !start.is_ok_and(|(start, _)| is_program(&start))
+        };
+        is_built
+            && name.starts_with("./")
+            && !command.contains([';', '&', '|', '$', '`'])
+            && !is_script()
     }
 
     /// Reads the rules of the file and of those that it includes.
@@ -159,6 +190,12 @@ impl Search<'_> {
             return Ok(());
         };
         rules.files += 1;
+        rules.exports_all |= if is_just {
+            text.contains("set export")
+        } else {
+            text.contains(".EXPORT_ALL_VARIABLES")
+                || text.lines().any(|line| line.trim() == "export")
+        };
         self.computes(&text, is_just);
         self.functions(&text, rules)?;
         let mut current: Vec<String> = Vec::new();
@@ -229,8 +266,8 @@ impl Search<'_> {
                 "\nmod ",
                 "[script",
                 "working-directory",
-                "set dotenv-filename",
-                "set dotenv-path",
+                "dotenv-filename",
+                "dotenv-path",
             ]
         } else {
             #[rustfmt::skip]
@@ -244,7 +281,7 @@ impl Search<'_> {
             self.all();
             self.named(text);
         }
-        if is_just && text.contains("set dotenv-load") {
+        if is_just && text.contains("set dotenv") {
             let files = self.above().into_iter().map(|folder| folder.join(".env"));
             self.reach.files.extend(files.collect::<Vec<_>>());
         }
@@ -273,10 +310,7 @@ impl Search<'_> {
     fn assigned(&mut self, line: &str, is_just: bool, rules: &Rules) -> Result<(), String> {
         let Some((before, value)) = line.split_once('=') else {
             if let Some(names) = line.strip_prefix("export") {
-                // Without names it exports all variables.
-                let is_all =
-                    names.is_empty() && rules.variables.keys().any(|name| selects_code(name));
-                self.reach.all |= is_all || names.split_whitespace().any(selects_code);
+                self.reach.all |= names.split_whitespace().any(selects_code);
             }
             return Ok(());
         };
@@ -297,7 +331,9 @@ impl Search<'_> {
             let is_own =
                 value.contains('/') && !value.starts_with('/') || shell.starts_with(self.project);
             self.reach.all |= is_own || !is_shell(name_of(&value));
-        } else if selects_code(name) && (is_inherited(name) || before.contains("export")) {
+        } else if selects_code(name)
+            && (is_inherited(name) || rules.exports_all || before.contains("export"))
+        {
             // The programs that the recipes run inherit it.
             let is_outside = |folder: &str| {
                 folder == "$unknown"
@@ -381,6 +417,8 @@ struct Rules {
     variables: BTreeMap<String, String>,
     included: Vec<String>,
     files: usize,
+    /// All variables are set for the programs that recipes run.
+    exports_all: bool,
     /// Variables that were used before they were set.
     missing: RefCell<BTreeSet<String>>,
 }
@@ -444,7 +482,11 @@ impl Rules {
             let name = rest[at + start..at + length].trim();
             match self.variables.get(name) {
                 Some(value) => found.push_str(value),
-                None if name == "MAKE" => found.push_str("make"),
+                None if !is_just && BUILT_IN.iter().any(|(known, _)| *known == name) => {
+                    let value = BUILT_IN.iter().find(|(known, _)| *known == name);
+                    found.push_str(value.map_or("", |(_, value)| value));
+                    self.missing.borrow_mut().insert(name.to_owned());
+                }
                 None => {
                     let first = name.split(char::is_whitespace).next().unwrap_or_default();
                     let is_function = first != name || name.contains(':');

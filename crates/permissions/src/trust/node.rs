@@ -1,6 +1,6 @@
 //! The modules that a text for Node loads, the commands that it runs, and the texts in it that can name code.
 
-use super::code_text::{Commands, Loads, calls, literal, names, selects, within};
+use super::code_text::{Commands, Loads, calls, literal, names, selects, sets_any, within};
 
 #[rustfmt::skip]
 const CALLS: [&str; 10] = [
@@ -27,6 +27,10 @@ pub(super) fn loads(text: &str) -> Loads {
     let mut found = Loads {
         runs_any: CALLS.iter().any(|name| calls(text, name).next().is_some())
             || words.iter().any(|word| text.contains(word)),
+        sets_variables: sets_any(text, "process.env", &[""])
+            || ["loadEnvFile", "parseEnv"]
+                .iter()
+                .any(|name| text.contains(name)),
         ..Loads::default()
     };
     modules(text, &mut found);

@@ -1,5 +1,5 @@
 //! Attacks on projects with files of their own: a command of a hook, the files that it needs, and the file that the model changes.
-//! `@prettier` is the formatter that osier starts.
+//! `@prettier` is the formatter that osier starts, and `@NAME` a language server.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use super::program_examples::installed;
 use super::program_tests::Place;
+use super::program_use::ProgramUse;
 
 /// The command, the files of the project (`-> ` is a link), and the attacked file.
 type Case = (
@@ -166,7 +167,6 @@ const CASES: &[Case] = &[
     ("inv fmt", &[], "tasks.py"),
     ("latexmk x.tex", &[], ".latexmkrc"),
     ("alembic check", &[], "alembic/env.py"),
-    ("zig build", &[], "build.zig"),
     ("sqlfluff lint", &[(".sqlfluff", "[sqlfluff]\nlibrary_path = sql/lib\n")], "sql/lib/x.py"),
     ("bundle exec rubocop", &[("Gemfile", "gem 'rubocop'"), (".rubocop.yml", "require: ./lib/cop.rb"), ("lib/cop.rb", "1")], "lib/cop.rb"),
     ("bundle exec rubocop", &[("Gemfile", "gem 'rubocop'")], "Gemfile"),
@@ -229,7 +229,6 @@ const CASES: &[Case] = &[
     // Files that are named like texts, which build tools run.
     ("mvn -q spotless:apply", &[("pom.xml", "1")], "pom.xml"),
     ("ant fmt", &[("build.xml", "1")], "build.xml"),
-    ("cmake --build build", &[("CMakeLists.txt", "1")], "CMakeLists.txt"),
     ("sphinx-build docs out", &[("docs/index.rst", "1")], "docs/index.rst"),
     ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"docusaurus build\"}}"), ("node_modules/.bin/docusaurus", "#!/bin/sh\n"), ("docs/a.mdx", "1")], "docs/a.mdx"),
     ("'jdtls'", &[("pom.xml", "1")], "pom.xml"),
@@ -382,6 +381,86 @@ const CASES: &[Case] = &[
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { execFileSync } from 'node:child_process'\nexecFileSync(process.execPath, ['lib/c.mjs'])"), ("lib/c.mjs", "import './sub/d.mjs'"), ("lib/sub/d.mjs", "1")], "lib/sub/d.mjs"),
     // Modules that are missing.
     ("node scripts/h.mjs", &[(NODE_HOOK, "import './later.mjs'")], "scripts/later.mjs"),
+    // Settings of other tools, which plugins read, by the shape of their names.
+    ("npx eslint src", &[(".prettierrc", "{}")], ".prettierrc"),
+    ("npx eslint src", &[(".prettierrc.yaml", "semi: true\n")], ".prettierrc.yaml"),
+    ("npx eslint src", &[], ".prettierrc.mjs"),
+    ("npx eslint src", &[], "package.json"),
+    ("npx eslint src", &[(".prettierrc", "{\"plugins\": [\"./lib/p.mjs\"]}"), ("lib/p.mjs", "1")], "lib/p.mjs"),
+    ("npx eslint src", &[("package.json", "{\"babel\": {\"plugins\": [\"./lib/p.cjs\"]}}"), ("lib/p.cjs", "1")], "lib/p.cjs"),
+    ("npx eslint src", &[("prettier.config.mjs", "export default { plugins: ['./lib/p.mjs'] }"), ("lib/p.mjs", "1")], "lib/p.mjs"),
+    ("npx eslint src", &[("eslint-local-rules/index.js", "1")], "eslint-local-rules/index.js"),
+    ("npx eslint src", &[(".eslint-plugin-local/index.js", "1")], ".eslint-plugin-local/index.js"),
+    ("npx eslint src", &[("tools/eslint-rules/index.js", "1")], "tools/eslint-rules/index.js"),
+    ("npx cspell x", &[], "package.json"),
+    ("npx cspell x", &[("cSpell.json", "{}")], "cSpell.json"),
+    ("npx cspell x", &[("cSpell.json", "{\"import\": [\"./lib/c.cjs\"]}"), ("lib/c.cjs", "1")], "lib/c.cjs"),
+    ("npx postcss x", &[("package.json", "{\"postcss\": {\"plugins\": {\"./lib/p.cjs\": {}}}}"), ("lib/p.cjs", "1")], "lib/p.cjs"),
+    ("npx remark x", &[("package.json", "{\"remarkConfig\": {\"plugins\": [\"./lib/r.mjs\"]}}"), ("lib/r.mjs", "1")], "lib/r.mjs"),
+    ("npx xo src", &[("package.json", "{\"xo\": {\"extends\": [\"./lib/x.cjs\"]}}"), ("lib/x.cjs", "1")], "lib/x.cjs"),
+    ("npx markdownlint-cli2 x", &[(".markdownlint-cli2.jsonc", "{ \"markdownItPlugins\": [ [\"./lib/m.cjs\"] ] }"), ("lib/m.cjs", "1")], "lib/m.cjs"),
+    ("npx markdownlint-cli2 x", &[(".markdownlint-cli2.jsonc", "{ \"outputFormatters\": [ [\"./lib/m.cjs\"] ] }"), ("lib/m.cjs", "1")], "lib/m.cjs"),
+    ("npx tailwindcss -i src/app.css", &[("src/app.css", "@tailwind base;")], "tailwind.config.js"),
+    ("npx tailwindcss -i src/app.css", &[("src/app.css", "@config '../lib/t.js';"), ("lib/t.js", "1")], "lib/t.js"),
+    ("npx tsc", &[("tsconfig.json", "{\"compilerOptions\": {\"plugins\": [{\"transform\": \"./lib/t.js\"}]}}"), ("lib/t.js", "1")], "lib/t.js"),
+    ("rubocop -A", &[(".config/rubocop/config.yml", "AllCops:\n  NewCops: enable\n")], ".config/rubocop/config.yml"),
+    ("rubocop -A", &[(".config/rubocop/config.yml", "require: ./lib/cop.rb\n"), ("lib/cop.rb", "1")], "lib/cop.rb"),
+    ("dotnet format", &[("Directory.Build.targets", "<Project/>")], "Directory.Build.targets"),
+    ("cmake-format x", &[(".cmake-format.py", "1")], ".cmake-format.py"),
+    ("gitlint", &[(".gitlint", "[general]\nextra-path=tools/gl\n"), ("tools/gl/r.py", "1")], "tools/gl/r.py"),
+    ("luacheck src", &[], ".luacheckrc"),
+    ("goreleaser check", &[], ".goreleaser.yaml"),
+    ("buf generate", &[("buf.gen.yaml", "plugins:\n  - local: [sh, tools/gen.sh]\n"), ("tools/gen.sh", "1")], "tools/gen.sh"),
+    ("jupytext --sync nb.md", &[], ".jupytext.py"),
+    ("@pylsp", &[("mypy.ini", "[mypy]\nplugins = tools/plug.py\n"), ("tools/plug.py", "1")], "tools/plug.py"),
+    ("@sourcekit-lsp", &[], "Package.swift"),
+    ("@omnisharp", &[], "app/a.csproj"),
+    ("@lexical", &[], "mix.exs"),
+    // Builds while a server reads the project.
+    ("'rust-analyzer'", &[(".cargo/config.toml", "[target.x]\nlinker = './tools/ld.sh'\n"), ("tools/ld.sh", "1")], "tools/ld.sh"),
+    ("'rust-analyzer'", &[(".cargo/config.toml", "[build]\nrustc = './tools/rustc.sh'\n"), ("tools/rustc.sh", "#!/bin/sh\nsh part\n")], "part"),
+    ("'rust-analyzer'", &[("Cargo.toml", "[package]\nname = 'a'\n[build-dependencies]\ncmake = '1'\n"), ("build.rs", "cmake::build(\"native\")"), ("native/CMakeLists.txt", "1")], "native/CMakeLists.txt"),
+    ("'rust-analyzer'", &[("Cargo.toml", "[package]\nname = 'a'\n[build-dependencies]\nxshell = '1'\n"), ("build.rs", "cmd!(sh, \"sh tools/c\")")], "tools/c"),
+    ("'zls'", &[("build.zig", "1"), ("libs/my/build.zig", "@import(\"helper.zig\")"), ("libs/my/helper.zig", "1")], "libs/my/helper.zig"),
+    ("'ruby-lsp'", &[("Gemfile", "gem \"rails\"\n"), ("config/application.rb", "1")], "config/application.rb"),
+    // Variables that scripts set by hand.
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import os, subprocess\nfor line in open('.env'):\n    k, v = line.split('=', 1)\n    os.environ.setdefault(k, v)\nsubprocess.run(['npx', 'prettier'])\n"), (".env", "A=1")], ".env"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import os, subprocess\nfor line in open('.env'):\n    k, v = line.split('=', 1)\n    os.environ[k] = v\nsubprocess.run(['jq', '.'])\n"), (".env", "A=1")], ".env"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { execFileSync } from 'node:child_process'\nfor (const [key, value] of all) process.env[key] = value\nexecFileSync('jq', ['.'])"), (".env", "A=1")], ".env"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { execFileSync } from 'node:child_process'\nprocess.loadEnvFile('.env')\nexecFileSync('jq', ['.'])"), (".env", "A=1")], ".env"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { execFileSync } from 'node:child_process'\nObject.assign(process.env, all)\nexecFileSync('jq', ['.'])"), (".env", "A=1")], ".env"),
+    // Packages of Python that run or load by a name.
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "from yaml import load, Loader\nload(open('rules.yaml'), Loader=Loader)\n"), ("rules.yaml", "1")], "rules.yaml"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import yaml\nyaml.load(open('rules.yaml'), Loader=yaml.Loader)\n"), ("rules.yaml", "1")], "rules.yaml"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "from git import Repo\nRepo('.').git.commit('-m', 'x')\n")], "tools/c"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import uvicorn\nuvicorn.run('app.main:app', app_dir='backend')\n"), ("backend/app/main.py", "1")], "backend/app/main.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "from dynaconf import Dynaconf\nDynaconf(settings_files=['config/settings.py'])\n"), ("config/settings.py", "1")], "config/settings.py"),
+    // Settings of git with arguments, and commands with hooks.
+    ("git push", &[(".git/HEAD", ""), (".git/config", "[credential]\n\thelper = \"!sh tools/c\"\n")], "tools/c"),
+    ("git commit --trailer x", &[(".git/HEAD", ""), (".git/config", "[trailer \"x\"]\n\tcmd = sh tools/c\n")], "tools/c"),
+    ("git commit -S", &[(".git/HEAD", ""), (".git/config", "[gpg \"ssh\"]\n\tdefaultKeyCommand = sh tools/c\n")], "tools/c"),
+    ("git difftool -y -t x", &[(".git/HEAD", ""), (".git/config", "[difftool \"x\"]\n\tcmd = sh tools/c\n")], "tools/c"),
+    ("git add -A", &[(".git/HEAD", ""), (".git/config", "[core]\n\thooksPath = .githooks\n"), (".githooks/post-index-change", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
+    ("git status", &[(".git/HEAD", ""), (".git/config", "[core]\n\thooksPath = .githooks\n"), (".githooks/post-index-change", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
+    ("git stash", &[(".git/HEAD", ""), (".git/config", "[core]\n\thooksPath = .githooks\n"), (".githooks/reference-transaction", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
+    ("git fetch", &[(".git/HEAD", ""), (".git/config", "[core]\n\thooksPath = .githooks\n"), (".githooks/reference-transaction", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
+    // Variables of make and just for all programs.
+    ("make fmt", &[("Makefile", ".EXPORT_ALL_VARIABLES:\nPYTHONPATH := src\nfmt:\n\tblack x\n")], "src/sitecustomize.py"),
+    ("make fmt", &[("Makefile", "export\nPYTHONPATH := src\nfmt:\n\tblack x\n")], "src/sitecustomize.py"),
+    ("make fmt", &[("Makefile", "CC = tools/c\nfmt:\n\t$(CC) x\n")], "tools/c"),
+    ("make fmt", &[("Makefile", "app: x.o\n\t$(CC) -o app x.o\nfmt: app\n\t./app\n"), ("app", "#!/bin/sh\n")], "app"),
+    ("just fmt", &[("justfile", "set export\nPYTHONPATH := 'src'\nfmt:\n    black x\n")], "src/sitecustomize.py"),
+    ("just fmt", &[("justfile", "set dotenv-required\nfmt:\n    jq .\n")], ".env"),
+    // Runners behind others, and files that are named inside of an argument.
+    ("op run --env-file=x.env -- task lint", &[], "Taskfile.yml"),
+    ("aws-vault exec dev -- cdk synth", &[("infra/app.js", "1")], "infra/app.js"),
+    ("turbo run lint", &[("turbo.jsonc", "{\n  // x\n  \"tasks\": {}\n}"), ("packages/a/gen/run.js", "1")], "packages/a/gen/run.js"),
+    ("sqlite3 dev.db '.read db/seed.sql'", &[("db/seed.sql", "1")], "db/seed.sql"),
+    ("sqlite3 dev.db < db/seed.sql", &[("db/seed.sql", "1")], "db/seed.sql"),
+    ("sqlite3 dev.db < db/seed.sql", &[("db/seed.sql", ".shell sh tools/c\n")], "tools/c"),
+    ("mise exec -- sh tools/c", &[], "tools/c"),
+    ("gcc -fplugin=./tools/c x.c", &[], "tools/c"),
+    ("cmake -S . -B build", &[("CMakeLists.txt", "1")], "CMakeLists.txt"),
 ];
 
 #[test]
@@ -400,6 +479,7 @@ fn a_program_that_could_load_changed_code_of_its_project_does_not_run() {
         place.decide(true);
         let run = match *command {
             "@prettier" => place.started(("node_modules/.bin/prettier", &["prettier"], "")),
+            server if server.starts_with('@') => place.server(&server[1..]),
             command => place.own_hook(command),
         };
         let before = place.refused(&run);
@@ -411,6 +491,54 @@ fn a_program_that_could_load_changed_code_of_its_project_does_not_run() {
             ));
         }
         Place::restore(saved);
+    }
+    assert_eq!(through, Vec::<String>::new());
+}
+
+/// The settings that a server gets from osier name programs, too.
+#[test]
+fn settings_of_servers_name_programs() {
+    let place = installed();
+    let text = |settings: &str| settings.replace("ROOT", place.project.to_str().unwrap());
+    let mut through = Vec::new();
+    for (command, settings, attacked) in [
+        (
+            "'rust-analyzer'",
+            r#"{"check": {"overrideCommand": ["python3", "tools/check.py"]}}"#,
+            "tools/check.py",
+        ),
+        (
+            "'rust-analyzer'",
+            r#"{"check": {"overrideCommand": ["make", "chk"]}}"#,
+            "tools/c",
+        ),
+        (
+            "'gopls'",
+            r#"{"env": {"GOPACKAGESDRIVER": "ROOT/tools/driver.sh"}}"#,
+            "tools/driver.sh",
+        ),
+        (
+            "'typescript-language-server'",
+            r#"{"plugins": [{"name": "local", "location": "ROOT/tools/plugin"}]}"#,
+            "tools/plugin/index.js",
+        ),
+    ] {
+        for name in ["tools/check.py", "tools/driver.sh", "tools/plugin/index.js"] {
+            place.write(name, "1");
+        }
+        place.decide(true);
+        let run = ProgramUse {
+            settings: text(settings),
+            ..place.hook(command)
+        };
+        let before = place.refused(&run);
+        let files = place.remember([attacked]);
+        place.put(attacked, "evil");
+        let reason = place.refused(&run);
+        if before.is_some() || reason.is_none() {
+            through.push(format!("{command} {settings}: {before:?} {reason:?}"));
+        }
+        Place::restore(files);
     }
     assert_eq!(through, Vec::<String>::new());
 }

@@ -69,7 +69,7 @@ pub(super) fn installed() -> Place {
             "Makefile",
             "-include mk/more.mk\nPYTHON ?= python3\nSRC := $(shell git ls-files '*.py')\nchk:\n\t@./tools/c\n\t@npm run lint\n\t@$(MAKE) -C sub\n\
             lint: ## Check\n\t@npx eslint src\n\truff check $(SRC)\nfmt: lint\n\t$(PYTHON) -m black src tests\n\tnpx prettier -w . > /dev/null\n\
-            test:\n\tpytest -q\nbuild: test\n\tcargo build --release\n.PHONY: check\ncheck: $(SRC)\n\truff check $(wildcard src/*.py)\n",
+            app: main.o\n\t$(CC) $(CFLAGS) -o $@ main.o\ntest:\n\tpytest -q\nbuild: test\n\tcargo build --release\n.PHONY: check\ncheck: $(SRC)\n\truff check $(wildcard src/*.py)\n",
         ),
         ("tools/c", "#!/bin/sh\n"),
         ("sub/Makefile", "all:\n\t./check.sh\n"),
@@ -148,6 +148,19 @@ pub(super) fn installed() -> Place {
             "#!/usr/bin/perl\nuse lib 'lib'; use Rules;\n",
         ),
         ("scripts/ruby.rb", "require_relative '../lib/rules'\n"),
+        ("rules.py", "import yaml\nyaml.safe_load(open('x'))\n"),
+        (
+            "mcp/server.py",
+            "from mcp.server.fastmcp import FastMCP\nmcp = FastMCP('x')\nmcp.run()\n",
+        ),
+        ("db/seed.sql", "create table a(b);\n"),
+        ("main.py", "1"),
+        ("vendor/bin/phpstan", "#!/usr/bin/env php\n<?php\n"),
+        ("phpstan.neon", "parameters:\n    level: 5\n"),
+        (
+            "vite.config.ts",
+            "import { defineConfig } from 'vite'\nexport default defineConfig({ build: { rollupOptions: { input: 'src/main.js' } }, test: { setupFiles: './src/main.ts' } })\n",
+        ),
         ("hooks/__main__.py", "import checks\n"),
         ("hooks/checks.py", "1"),
         ("hooks/index.js", "require('./checks.js')\n"),
@@ -517,7 +530,8 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
     ("python3 scripts/guard.py", false),
     ("node scripts/lint.js", false),
     ("cd \"$CLAUDE_PROJECT_DIR\" && npx prettier -w src", false),
-    ("python3 scripts/layout.py", false),
+    // The package is not known.
+    ("python3 scripts/layout.py", true),
     // Hooks of the user that lie elsewhere, or run programs of the system.
     ("HOME/format.sh", false),
     ("HOME/guard.py", false),
@@ -598,11 +612,43 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
     ("scripts/inline.py", false),
     ("rsync -a src ~/backup", false),
     ("FILE=src/main.js npx prettier --write src/main.js", false),
+    // Tests and builds; formatters of builds.
+    ("node --test", false),
+    ("cmake --build build", false),
+    ("make app", false),
+    ("python -m pytest -q || true", false),
+    ("python manage.py test", false),
+    ("php artisan test", false),
+    ("zig build test", false),
+    ("npx @biomejs/biome check --write src", false),
+    ("mix format", false),
+    ("dune fmt", false),
+    ("deno fmt && deno lint", false),
+    ("sbt -no-colors scalafmtAll", false),
+    ("vendor/bin/phpstan analyse --no-progress", false),
+    ("npx cspell src", false),
+    ("npx stylelint styles/app.css", false),
+    // Version managers.
+    ("eval \"$(fnm env)\"; npx prettier --check README.md", false),
+    ("eval \"$(pyenv init -)\"; ruff check -q src", false),
+    ("[ -s ~/.nvm/nvm.sh ] && . ~/.nvm/nvm.sh; npx eslint src", false),
+    ("mise exec -- ruff check src", false),
+    ("PATH=\"$PWD/node_modules/.bin:$PATH\" eslint src", false),
+    // Scripts with packages.
+    ("python3 rules.py", false),
+    ("python3 mcp/server.py", false),
+    ("sqlite3 dev.db < db/seed.sql", false),
 ];
 
 /// Ordinary work.
-pub(super) const EDITS: [&str; 13] = [
+pub(super) const EDITS: [&str; 19] = [
     "src/main.js",
+    "main.py",
+    "app/A.php",
+    "lib/a.ex",
+    "bin/main.ml",
+    "src/locales/en.json",
+    "src/config.ts",
     "src/main.ts",
     "src/main.py",
     "src/main.rs",

@@ -187,6 +187,14 @@ impl Place {
         self.hook(&command.replace("HOME", home.to_str().unwrap()))
     }
 
+    /// A language server that is installed elsewhere.
+    pub(super) fn server(&self, name: &str) -> ProgramUse {
+        ProgramUse {
+            command: format!("'{name}'"),
+            ..self.program(Path::new("/usr/bin/none").with_file_name(name).as_path())
+        }
+    }
+
     pub(super) fn started(
         &self,
         (program, tools, command): (&str, &'static [&'static str], &str),
@@ -380,17 +388,9 @@ fn a_tool_of_the_project_runs_only_as_it_was_trusted() {
             },
             ..run
         };
-        // Ordinary work, and plain settings.
+        // Ordinary work.
         place.put("src/main.js", "2");
         place.put("src/index.ts", "2");
-        assert_eq!(place.refused(&run), None, "{program}");
-        place.put(".prettierrc", "{\"semi\": false}");
-        place.put("src/.prettierrc", "semi: false\ntabWidth: 2\n");
-        place.put("package.json", r#"{"version": "2", "prettier": {"overrides": [{"files": "*.md", "options": {"proseWrap": "always"}}]}}"#);
-        place.put(
-            "src/tsconfig.json",
-            r#"{"compilerOptions": {"strict": true}}"#,
-        );
         assert_eq!(place.refused(&run), None, "{program}");
         place.put(attacked, text);
         let reason = place.refused(&run).unwrap_or_default();
@@ -596,7 +596,6 @@ fn a_formatter_loads_no_code_that_was_changed() {
         };
         let check = || ProjectPrograms::new(place.trust.clone(), &place.project).check(&run);
         assert_eq!(check(), Ok(()), "{case}");
-        place.put("src/sub/package.json", nearer);
         // Ordinary work asks nothing, unless all code could be meant.
         place.put("README.md", "2");
         place.put("src/main.js", "2");

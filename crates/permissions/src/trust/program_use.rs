@@ -31,8 +31,9 @@ pub struct ProgramUse {
     pub files: Vec<PathBuf>,
     /// A command, or arguments and variables.
     pub command: String,
-    /// The beginnings of the names of configuration files that run, or that name code. They are looked for in `cwd` and above it,
-    /// and below it if there is a command.
+    /// The settings that the program gets from osier.
+    pub settings: String,
+    /// The tools whose settings count, next to those of the command.
     pub tools: &'static [&'static str],
 }
 

@@ -1,16 +1,16 @@
 //! The modules that a text in Python imports and the commands that it runs.
 
-use super::code_text::{Commands, Loads, calls, names, selects};
+use super::code_text::{Commands, Loads, calls, names, selects, sets_any};
 
 /// Names that import a module by a computed name.
 #[rustfmt::skip]
 const IMPORTS: [&str; 7] = ["__import__", "importlib", "imp", "__loader__", "__path__", "pkgutil", "pkg_resources"];
 /// Names that load or run something else, and those that do so if they are called.
 #[rustfmt::skip]
-const RUNS: [&str; 32] = [
+const RUNS: [&str; 31] = [
     "__builtins__", "builtins", "runpy", "ctypes", "cffi", "pty", "sys.path", "sys.modules", "meta_path", "path_hooks", "zipimport", "addsitedir",
     "spec_from_file_location", "SourceFileLoader", "fileConfig", "dictConfig", "pickle", "cPickle", "dill", "cloudpickle", "joblib",
-    "marshal", "shelve", "load_dotenv", "environ.update", "unsafe_load", "full_load", "yaml.load", "putenv", "multiprocessing", "read_pickle", "allow_pickle",
+    "marshal", "shelve", "load_dotenv", "environ.update", "unsafe_load", "full_load", "putenv", "multiprocessing", "read_pickle", "allow_pickle",
 ];
 #[rustfmt::skip]
 const CALLS: [&str; 10] = [
@@ -48,6 +48,16 @@ pub(super) fn loads(text: &str) -> Loads {
         })
     };
     found.imports_any = has(&IMPORTS);
+    let reads = [
+        "get(",
+        "copy(",
+        "items(",
+        "keys(",
+        "values(",
+        "pop(",
+        "setdefault(",
+    ];
+    found.sets_variables = sets_any(&text, "environ", &reads);
     let is_plain = |name: &str, before: &str| name == "compile" && before.ends_with("re.");
     let is_called = |name: &&str| calls(&text, name).any(|(before, _)| !is_plain(name, before));
     let starts_process = |name: &str| {
@@ -56,6 +66,23 @@ pub(super) fn loads(text: &str) -> Loads {
     };
     found.runs_any = has(&RUNS) || CALLS.iter().any(is_called) || names(&text).any(starts_process);
     imports(&text, &mut found);
+    // Without its safe functions, YAML runs code.
+    let is_yaml = |name: &String| ["yaml", "ruamel"].contains(&name.as_str());
+    let is_load = |name: &str| {
+        let (from, last) = name.rsplit_once('.').unwrap_or(("yaml", name));
+        let is_other = ["json", "toml", "tomllib", "tomli", "csv"].contains(&from);
+        [
+            "load",
+            "load_all",
+            "Loader",
+            "CLoader",
+            "FullLoader",
+            "UnsafeLoader",
+        ]
+        .contains(&last)
+            && !is_other
+    };
+    found.runs_any |= found.modules.iter().any(is_yaml) && names(&text).any(is_load);
     match commands(&text) {
         Some(commands) => found.commands = commands,
         None => found.runs_any = true,

@@ -5,29 +5,34 @@
 //!
 //! 1. A program outside of the project that treats files as data loads nothing. Neither does a build or a test: running the code of
 //!    the project is its purpose.
-//! 2. An installed program loads what is installed with it, and the settings of its tool with what they name (`settings.rs`).
+//! 2. An installed tool loads what is installed with it, and all settings of the project with what they name (`settings.rs`): a plugin
+//!    can read those of another tool. Settings are known by the shape of their names (`setting_names.rs`).
 //! 3. `make`, `npm run`, `git` and the like load their own files, and what the commands there load (`runners.rs`, `makefiles.rs`, `git.rs`).
 //! 4. A script loads the code in its folder, and what it runs and imports (`scripts.rs`). Of a script of the user elsewhere, only what
 //!    it runs counts.
-//! 5. Another program outside of the project loads the files that it is given.
+//! 5. Another program outside of the project loads the files that it is given, and the settings of its name.
 //! 6. Everything else could load all code: an unknown program of the project, an import by a computed name. A command or a script by a
 //!    computed name could load every file, also those that are named like data.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path, regular_file};
 
 use super::known_programs::{
-    DATA, FILTERS, INTERPRETERS, SIMPLE, is_in, is_interpreter, is_known, is_purpose, is_quiet,
-    is_runner, loads_all,
+    DATA, FILTERS, INTERPRETERS, MANAGER_SCRIPTS, SIMPLE, is_in, is_interpreter, is_known,
+    is_purpose, is_quiet, is_runner, loads_all, managed,
+};
+pub(super) use super::places::PACKAGES;
+use super::places::{
+    above_path, environment, folders_above, installed_elsewhere, is_future, is_installed,
+    is_program,
 };
 use super::program_use::ProgramUse;
 use super::shell_text::{
-    document, inherits, is_certain_move, lists_files, plain, selects_code, with_calls, with_values,
+    document, heads, inherits, input, is_certain_move, lists_files, plain, selects_code,
+    with_calls, with_values,
 };
 pub(super) use super::snapshot::Reach;
 use crate::equivalents::{self, Equivalents};
@@ -35,8 +40,6 @@ use crate::known;
 use crate::programs::{is_shell, is_wrapper, name_of, runs_arguments};
 use crate::shell::{self, Part, Word, is_assignment};
 
-/// The directory with the packages of Node.
-pub(super) const PACKAGES: &str = "node_modules";
 /// Bytes of a text that is read.
 pub(super) const TEXT: u64 = 1024 * 1024;
 /// Depth of folders in which settings and modules are looked for.
@@ -58,10 +61,15 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
         depth: 0,
         feeds: false,
         lists: false,
+        input: None,
         has_document: false,
         document: None,
         in_settings: false,
         reads_texts: false,
+        tool_name: String::new(),
+        packages_read: HashMap::new(),
+        sets_variables: false,
+        runs_commands: false,
         is_given: !run.files.is_empty(),
         start: cwd_of_run,
         outer: folders_above(project),
@@ -84,13 +92,19 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
         }
     }
     for tool in run.tools {
-        search.settings(tool, !run.command.is_empty())?;
+        search.settings(tool)?;
     }
     if !run.files.is_empty() {
         search.selectors();
     }
     if !run.command.is_empty() {
         search.line(&run.command)?;
+    }
+    if !run.settings.is_empty() {
+        search.given_settings(&run.settings)?;
+    }
+    if search.sets_variables && search.runs_commands {
+        search.every();
     }
     // A server of the user that starts elsewhere, and is given nothing of the project.
     if !search.cwd.starts_with(project) && !run.command.contains(&*project.to_string_lossy()) {
@@ -124,6 +138,8 @@ pub(super) struct Search<'p> {
     pub(super) depth: usize,
     /// A command of the line reads what another one writes.
     feeds: bool,
+    /// The file of the project that is the only input of the line.
+    input: Option<PathBuf>,
     /// Words of the line are names of files that another command lists.
     lists: bool,
     /// The input of interpreters in the line is a text in the line itself.
@@ -134,12 +150,19 @@ pub(super) struct Search<'p> {
     pub(super) in_settings: bool,
     /// The texts in quotes of these settings are names of code.
     pub(super) reads_texts: bool,
+    /// The tool whose settings are read.
+    pub(super) tool_name: String,
+    /// The names of packages and whether they have a map of imports, by their folders.
+    pub(super) packages_read: HashMap<PathBuf, Option<(String, bool)>>,
+    /// Scripts set variables with computed names, and run commands.
+    pub(super) sets_variables: bool,
+    pub(super) runs_commands: bool,
     /// The program of the command is known as a file.
     is_given: bool,
     /// The directory in which the program starts.
     pub(super) start: PathBuf,
     /// The folders above the project.
-    outer: Vec<PathBuf>,
+    pub(super) outer: Vec<PathBuf>,
     /// The virtual environment whose programs come first.
     pub(super) activated: Option<PathBuf>,
     /// The scripts and settings that were read, and whether as settings.
@@ -179,6 +202,9 @@ impl Search<'_> {
         let lists = self.lists;
         self.lists |= lists_files(&text);
         self.feeds |= line.feeds_input;
+        self.input = input(&text)
+            .map(|name| path::resolve(&self.cwd, name))
+            .filter(|file| file.starts_with(self.project) && file.is_file());
         self.copies(&text);
         self.options_in_files(&text);
         // A relative path can mean another file after `cd`.
@@ -232,7 +258,11 @@ impl Search<'_> {
         let runs = |word: &str| {
             let file = path::resolve(&self.cwd, word);
             let is_own = word.contains('/') && file.starts_with(self.project) && file.exists();
-            is_own || is_runner(name_of(word))
+            // Names of programs can be other words, too.
+            let is_there =
+                |name: &str| installed_elsewhere(name).or(self.installed(name)).is_some();
+            let name = name_of(word);
+            is_own || is_runner(name) && (!loads_all(name) || is_there(name))
         };
         let runs_files = |word: &str| {
             let name = name_of(word);
@@ -356,6 +386,10 @@ impl Search<'_> {
         if matches!(name, "command" | "builtin" | "exec" | "cross-env") {
             return self.command(arguments, moves);
         }
+        if let Some(rest) = managed(name, arguments) {
+            self.selectors();
+            return self.command(rest, moves);
+        }
         if SIMPLE.contains(&name) {
             let mut is_value = false;
             let is_own = |word: &&Word| {
@@ -380,7 +414,7 @@ impl Search<'_> {
         }
         self.options(name, words, moves)?;
         let is_data = reads_only || is_in(DATA, name) || is_wrapper(name) || runs_arguments(name);
-        self.known(name, arguments, is_data, moves)
+        self.known(&head.text, arguments, is_data, moves)
     }
 
     /// The commands that a wrapper such as `xargs` runs, and those that an unknown program could run.
@@ -397,7 +431,17 @@ impl Search<'_> {
         };
         let is_clear = equivalents::add(words, 0, &mut others).is_some();
         if others.runs_input && !reads_only {
-            self.every();
+            let is_other = is_wrapper(name) || runs_arguments(name) || is_in(DATA, name);
+            match self.input.clone().filter(|_| !is_other) {
+                // A file with commands of the program.
+                Some(file) => {
+                    let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                    self.reach.files.insert(file);
+                    self.settings_text(&text)?;
+                    self.could_run(&text);
+                }
+                None => self.every(),
+            }
         }
         if FILTERS.contains(&name) {
             return Ok(());
@@ -446,11 +490,12 @@ impl Search<'_> {
     /// Adds the code that a program outside of the project loads.
     fn known(
         &mut self,
-        name: &str,
+        program: &str,
         arguments: &[Word],
         is_data: bool,
         moves: bool,
     ) -> Result<(), String> {
+        let name = name_of(program);
         if name == "." || name == "source" {
             return self.script_of(arguments.first(), moves, "sh");
         }
@@ -480,7 +525,7 @@ impl Search<'_> {
             return self.git(arguments);
         }
         if name == "cargo" {
-            self.cargo(arguments);
+            self.cargo(arguments)?;
         }
         if name == "rustfmt" {
             self.selectors();
@@ -492,7 +537,10 @@ impl Search<'_> {
             return Ok(());
         }
         let is_filter = name == "perl" && Self::is_plain_filter(arguments);
-        if is_filter || is_purpose(name, arguments) {
+        let script = arguments.first().map_or("", |word| name_of(&word.text));
+        let is_test =
+            is_in(INTERPRETERS, name) && is_purpose(script, &arguments[1.min(arguments.len())..]);
+        if is_filter || is_test || is_purpose(name, arguments) {
             self.selectors();
         } else if is_in(INTERPRETERS, name) {
             // A script of the user that lies elsewhere.
@@ -508,15 +556,27 @@ impl Search<'_> {
             self.all();
             self.arguments(arguments);
         } else if !is_data {
-            self.reach.all |= self.lists;
-            self.selectors();
-            self.arguments(arguments);
-            // Perhaps it runs a script that it is given.
-            for word in arguments.iter().filter(|word| word.is_fixed()) {
-                let file = path::resolve(&self.cwd, &word.text);
-                if file.starts_with(self.project) && is_program(&file) {
-                    self.script(&file, "")?;
-                }
+            self.outside(program, arguments)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the files that an unknown program outside of the project is given, and its settings.
+    fn outside(&mut self, program: &str, arguments: &[Word]) -> Result<(), String> {
+        self.reach.all |= self.lists;
+        self.selectors();
+        self.arguments(arguments);
+        if self.is_given {
+            // A server can load any tool.
+            self.settings(name_of(program))?;
+        } else if !program.contains('/') {
+            self.own_settings(program)?;
+        }
+        // Perhaps it runs a script that it is given.
+        for word in arguments.iter().filter(|word| word.is_fixed()) {
+            let file = path::resolve(&self.cwd, &word.text);
+            if file.starts_with(self.project) && is_program(&file) {
+                self.script(&file, "")?;
             }
         }
         Ok(())
@@ -632,7 +692,9 @@ impl Search<'_> {
         };
         let file = path::resolve(&self.cwd, text);
         let is_relative = !text.starts_with(['/', '~']);
-        if self.activates(&file)? {
+        let is_manager = is_in(MANAGER_SCRIPTS, name_of(text)) && !file.starts_with(self.project);
+        if is_manager || self.activates(&file)? {
+            self.selectors();
             return Ok(());
         }
         let real = real_path::resolve(&file).real;
@@ -670,6 +732,11 @@ impl Search<'_> {
                 ),
             };
             let file = real_path::resolve(&path::resolve(&self.cwd, text)).real;
+            // Names in a text with more words, such as `.read seed.sql`.
+            let parts = word.text.split([' ', '\'', '"', ',', ':', ';', '(', ')']);
+            let parts = parts.map(|part| path::resolve(&self.cwd, part));
+            let parts = parts.filter(|file| file.starts_with(self.project) && file.is_file());
+            self.reach.files.extend(parts.collect::<Vec<_>>());
             if text.is_empty() || !file.starts_with(self.project) {
                 continue;
             }
@@ -689,20 +756,12 @@ impl Search<'_> {
 
     /// The working directory and those above it, also above the project: tools look for their settings there, too.
     pub(super) fn above(&self) -> Vec<PathBuf> {
-        self.above_path(&self.cwd)
-    }
-
-    fn above_path(&self, path: &Path) -> Vec<PathBuf> {
-        let above = path.ancestors();
-        let own = above.take_while(|folder| folder.starts_with(self.project));
-        let own: Vec<PathBuf> = own.map(Path::to_owned).collect();
-        let outer = self.outer.iter().filter(|_| !own.is_empty());
-        own.iter().chain(outer).cloned().collect()
+        above_path(&self.cwd, self.project, &self.outer)
     }
 
     /// Adds all packages that are installed above the path.
     pub(super) fn packages(&mut self, path: &Path) {
-        let above = self.above_path(path).into_iter();
+        let above = above_path(path, self.project, &self.outer).into_iter();
         let outside =
             above.filter(|folder| folder.components().all(|part| part.as_os_str() != PACKAGES));
         for folder in outside.map(|folder| folder.join(PACKAGES)) {
@@ -713,68 +772,7 @@ impl Search<'_> {
     }
 }
 
-/// The folders above the project, as far as only their owner can write to them.
-fn folders_above(project: &Path) -> Vec<PathBuf> {
-    let above = project.ancestors().skip(1);
-    let is_private = |folder: &&Path| {
-        let data = folder.metadata();
-        folder.parent().is_some() && data.is_ok_and(|data| data.mode() & 0o002 == 0)
-    };
-    above.take_while(is_private).map(Path::to_owned).collect()
-}
-
-/// The first words of the commands in a text that is not understood.
-pub(super) fn heads(text: &str) -> impl Iterator<Item = &str> {
-    let starts = [
-        "then ", "do ", "else ", "elif ", "! ", "exec ", "if ", "while ", "until ",
-    ];
-    let parts = text.split([';', '|', '&', '\n', '(', '{']);
-    parts.filter_map(move |part| {
-        let part = part.trim_start();
-        let start = starts.iter().find_map(|word| part.strip_prefix(word));
-        start.unwrap_or(part).split_whitespace().next()
-    })
-}
-
-/// Whether the file is a program or a script, by its mode and its start.
-pub(super) fn is_program(file: &Path) -> bool {
-    let is_executable = |data: Metadata| data.is_file() && data.mode() & 0o111 != 0;
-    file.metadata().is_ok_and(is_executable)
-        || regular_file::head(file, 2).is_ok_and(|(start, _)| start == b"#!")
-}
-
-/// The program that `PATH` finds.
-pub(super) fn installed_elsewhere(name: &str) -> Option<PathBuf> {
-    let variable = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders = std::env::split_paths(&variable).map(|folder| folder.join(name));
-    folders.find(|path| !name.is_empty() && path.is_file())
-}
-
-/// Whether a program puts the file into a temporary directory before it runs it.
-fn is_future(file: &Path) -> bool {
-    let folders = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
-    let mut folders = folders.into_iter().chain([std::env::temp_dir()]);
-    !file.exists() && folders.any(|folder| file.starts_with(folder))
-}
-
 fn is_move(words: &[Word]) -> bool {
     let name = words.first().map_or("", |word| word.text.as_str());
     ["cd", "pushd", "popd", "chdir"].contains(&name)
-}
-
-/// Whether the file is in a folder of installed packages.
-fn is_installed(file: &Path, project: &Path) -> bool {
-    let below = file.strip_prefix(project).unwrap_or(file);
-    below.components().any(|part| part.as_os_str() == PACKAGES)
-        || environment(file, project).is_some()
-}
-
-/// The virtual environment of Python that contains `file`.
-pub(super) fn environment(file: &Path, project: &Path) -> Option<PathBuf> {
-    let mut above = file
-        .ancestors()
-        .take_while(|folder| folder.starts_with(project));
-    above
-        .find(|folder| folder.join("pyvenv.cfg").is_file())
-        .map(Path::to_owned)
 }

@@ -1,6 +1,6 @@
 //! Programs that run commands in a file of the project: `npm`, `bundle` and the like.
 
-use std::collections::BTreeMap;
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -12,7 +12,6 @@ use super::known_programs::{
 };
 use super::node;
 use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
-use super::settings::settings_in;
 use super::shell_text::unquoted;
 use crate::shell::Word;
 
@@ -296,6 +295,12 @@ impl Search<'_> {
             .rsplit_once('@')
             .map_or(head.text.as_str(), |(name, _)| name);
         let name = if name.is_empty() { &head.text } else { name };
+        // `@biomejs/biome`
+        let last = name
+            .rsplit('/')
+            .next()
+            .filter(|last| settings_of(last).is_some());
+        let name = last.unwrap_or(name);
         self.own_program(name);
         let words = [&[Word::literal(name)], rest].concat();
         self.packaged(&words)
@@ -364,20 +369,19 @@ impl Search<'_> {
 
     /// `lint-staged`: the commands in its settings.
     fn staged(&mut self) -> Result<(), String> {
-        self.settings("lint-staged", false)?;
-        self.settings("lintstaged", false)?;
+        self.settings("lint-staged")?;
         self.staged_texts()?;
-        let mut below = BTreeMap::new();
-        for tool in ["lint-staged", "lintstaged"] {
-            settings_in(&self.cwd, tool, FOLDERS, &mut below);
-        }
-        let is_below = |file: &PathBuf| file.parent() != Some(&self.cwd);
-        let below = below
-            .into_iter()
-            .filter(|(file, is_plain)| !is_plain && is_below(file) && !file.ends_with(PACKAGES));
-        for (file, _) in below.collect::<Vec<_>>() {
-            self.reach.files.insert(file);
-            self.all();
+        let mut waiting = vec![(self.cwd.clone(), 0)];
+        while let Some((folder, depth)) = waiting.pop() {
+            let is_staged = |entry: &DirEntry| {
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                let name = name.trim_start_matches('.');
+                name.starts_with("lintstagedrc") || name.starts_with("lint-staged.config")
+            };
+            let entries = folder.read_dir().into_iter().flatten().flatten();
+            self.reach.all |= depth > 0 && entries.into_iter().any(|entry| is_staged(&entry));
+            waiting.extend(folders_below(&folder, depth, FOLDERS));
         }
         self.packages(&self.cwd.clone());
         if let Some((file, manifest)) = self.manifest() {
@@ -521,6 +525,7 @@ impl Search<'_> {
                 }
             }
             self.reach.files.insert(folder.join("turbo.json"));
+            self.reach.files.insert(folder.join("turbo.jsonc"));
             waiting.extend(folders_below(&folder, depth, TURBO_DEPTH));
         }
         self.cwd = start;
@@ -530,8 +535,9 @@ impl Search<'_> {
     /// The tasks with those that run before them.
     fn turbo_tasks(&mut self, mut names: Vec<String>) -> Vec<String> {
         for folder in self.above() {
-            let file = folder.join("turbo.json");
-            let Ok(text) = regular_file::read(&file, TEXT) else {
+            // With comments it is not read.
+            self.reach.all |= folder.join("turbo.jsonc").is_file();
+            let Ok(text) = regular_file::read(&folder.join("turbo.json"), TEXT) else {
                 continue;
             };
             let Ok(settings) = serde_json::from_slice::<Value>(&text) else {

@@ -7,7 +7,7 @@ use osier_base::{path, real_path, regular_file};
 
 use super::code_text::Loads;
 use super::known_programs::{
-    is_in, is_interpreter, is_known, is_python_runner, is_quiet_package, settings_of,
+    is_in, is_interpreter, is_known, is_purpose, is_quiet_module, is_quiet_package, settings_of,
 };
 use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
 use super::shell_text::with_values;
@@ -18,10 +18,10 @@ use crate::shell::Word;
 /// The modules of Python that run nothing by a name.
 #[rustfmt::skip]
 const PYTHON: &str = "\
-    __future__ abc argparse ast array asyncio base64 bisect calendar collections configparser contextlib copy csv dataclasses datetime decimal \
-    difflib enum errno fcntl fileinput fnmatch fractions functools getpass glob gzip hashlib hmac html http inspect io ipaddress itertools json \
-    locale logging math numbers operator os pathlib platform posixpath pprint queue random re secrets select shlex shutil signal socket sqlite3 \
-    ssl stat statistics string struct subprocess sys tempfile textwrap threading time tokenize tomllib traceback types typing unicodedata \
+    __future__ abc argparse ast array asyncio base64 bisect calendar code collections concurrent configparser contextlib copy ctypes csv dataclasses datetime decimal \
+    difflib enum errno fcntl fileinput fnmatch fractions functools getpass glob gzip hashlib hmac html http importlib inspect io ipaddress itertools json \
+    locale logging marshal math multiprocessing numbers operator os pathlib pickle pkgutil platform posixpath pprint queue random re runpy secrets select selectors shelve shlex shutil signal site socket socketserver sqlite3 \
+    ssl stat statistics string struct subprocess sys sysconfig tempfile textwrap threading time tokenize tomllib traceback types typing unicodedata \
     unittest urllib uuid warnings weakref xml zipfile zlib zoneinfo";
 /// The modules of Node that run nothing by a name.
 const NODE: &str = "assert buffer child_process console constants crypto events fs http https net os path perf_hooks process querystring \
@@ -31,6 +31,8 @@ const HUSKY: &str = ".husky/_";
 const HUSKY_RUNS: &str = "sh -e \"$s\" \"$@\"";
 /// Packages of Python that are read as folders of the project at most.
 const PACKAGE_FILES: usize = 2000;
+/// Names of modules that only the project itself imports.
+const OWN_NAMES: &str = "app conftest main manage run server setup tasks";
 /// Words with which a script in another language runs a command.
 #[rustfmt::skip]
 const RUNS: [&str; 12] = ["system", "exec", "popen", "spawn", "open3", "qx", "`", "%x", "shell", "Process", "Command", "fork"];
@@ -44,6 +46,10 @@ impl Search<'_> {
         moves: bool,
     ) -> Result<(), String> {
         let is_python = name != "node" && is_interpreter(name);
+        if name == "node" && arguments.iter().any(|word| word.text == "--test") {
+            self.selectors();
+            return Ok(());
+        }
         let mut words = arguments.iter().enumerate();
         while let Some((place, word)) = words.next() {
             let text = word.text.as_str();
@@ -63,7 +69,7 @@ impl Search<'_> {
                     words.next();
                 }
                 "--noprofile" | "--norc" | "--posix" => {}
-                "--no-warnings" | "--test" if name == "node" => {}
+                "--no-warnings" if name == "node" => {}
                 "-c" if is_python => {
                     self.python_modules();
                     return self.code(arguments.get(place + 1), "py");
@@ -72,9 +78,11 @@ impl Search<'_> {
                     return self.code(arguments.get(place + 1), "js");
                 }
                 "-m" if is_python => {
-                    self.python_modules();
                     let rest = &arguments[place + 1..];
                     let module = rest.first().map_or("", |word| word.text.as_str());
+                    if !is_purpose(module, &[]) {
+                        self.python_modules();
+                    }
                     if !is_known(module, &rest[1.min(rest.len())..]) && module != "json.tool" {
                         self.all();
                         return Ok(());
@@ -86,6 +94,10 @@ impl Search<'_> {
                 _ if text.starts_with(['-', '+']) => break,
                 _ => {
                     self.selectors();
+                    let script = Path::new(text).file_name().unwrap_or_default();
+                    if is_purpose(&script.to_string_lossy(), &arguments[place + 1..]) {
+                        return Ok(());
+                    }
                     return self.script_of(Some(word), moves, kind_of(name));
                 }
             }
@@ -191,7 +203,7 @@ impl Search<'_> {
         };
         let folder = file.parent().unwrap_or(self.project).to_owned();
         if folder.ends_with(HUSKY) && text.contains(HUSKY_RUNS) {
-            return self.hooks_in(folder.parent().unwrap_or(&folder));
+            return self.hooks_in(folder.parent().unwrap_or(&folder), "");
         }
         if folder == self.project && kind == "py" {
             let cwd = std::mem::replace(&mut self.cwd, folder.clone());
@@ -242,6 +254,8 @@ impl Search<'_> {
         if loads.runs_any {
             self.every();
         }
+        self.sets_variables |= loads.sets_variables;
+        self.runs_commands |= !loads.commands.is_empty();
         if loads.imports_any && (is_own || kind == "js") {
             self.all();
         }
@@ -273,10 +287,8 @@ impl Search<'_> {
             }
             return self.package(name, folder);
         }
-        if is_python_runner(name) {
-            self.every();
-        }
-        if settings_of(name).is_some() {
+        let is_tool = settings_of(name).is_some();
+        if is_tool {
             self.tool(name, &[], false)?;
         }
         let is_module = |path: &PathBuf| {
@@ -299,28 +311,35 @@ impl Search<'_> {
             }
             self.script(&real, kind)?;
         }
-        if files.is_empty() && !is_in(PYTHON, name) && folder.starts_with(self.project) {
-            // An installed package, which can be a link to a folder of the project, or one that was deleted.
-            let places = ["", "src", "lib", "python"].map(|place| self.project.join(place));
-            self.reach.all |= places
-                .iter()
-                .any(|place| !found(&place.join(name)).is_empty())
-                || self.has_module(name);
+        if !files.is_empty() || is_in(PYTHON, name) {
+            return Ok(());
+        }
+        // An installed package, which can be a link to a folder of the project, or one that was deleted.
+        let is_quiet = is_tool || is_quiet_module(name);
+        if !is_quiet {
+            self.every();
+        }
+        if folder.starts_with(self.project) {
+            self.reach.all |= self.has_module(name, folder);
             self.reach.names.insert(name.to_owned());
-            self.reach.incomplete.insert(folder.to_owned());
+            self.reach
+                .incomplete
+                .extend((!is_quiet).then(|| folder.to_owned()));
         }
         Ok(())
     }
 
-    /// Whether a module of this name lies anywhere in the project: what it imports and runs is not read.
-    fn has_module(&self, name: &str) -> bool {
+    /// Whether a module of this name lies anywhere in the project: what it imports and runs is not read. A folder that contains the script
+    /// is none.
+    fn has_module(&self, name: &str, script: &Path) -> bool {
         let mut waiting = vec![(self.project.to_owned(), 0)];
         while let Some((folder, depth)) = waiting.pop() {
             for entry in folder.read_dir().into_iter().flatten().flatten() {
                 let (path, own) = (entry.path(), entry.file_name());
                 let own = own.to_string_lossy();
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if own == name && path.is_dir() || own.strip_suffix(".py") == Some(name) {
+                let is_package = own == name && path.is_dir() && !script.starts_with(&path);
+                if is_package || own.strip_suffix(".py") == Some(name) {
                     return true;
                 }
                 let is_skipped = own.starts_with('.') || own == PACKAGES || own == "target";
@@ -461,8 +480,12 @@ impl Search<'_> {
                 continue;
             }
             let end = file.extension().and_then(|end| end.to_str());
+            let stem = file.file_stem().unwrap_or_default().to_string_lossy();
             if is_in("py pyc so", end.unwrap_or_default()) {
-                self.reach.files.insert(file);
+                // No package imports a module of such a name.
+                if !is_in(OWN_NAMES, &stem) && !stem.starts_with("test_") {
+                    self.reach.files.insert(file);
+                }
             } else if file.is_dir() {
                 for name in ["__init__", "__main__"] {
                     let names = ["py", "pyc", "so"].map(|end| file.join(format!("{name}.{end}")));

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use osier_base::{path, regular_file};
 
-use super::reach::{Search, TEXT, installed_elsewhere, is_program};
+use super::places::{PACKAGES, installed_elsewhere, is_program};
+use super::reach::{Search, TEXT};
 use crate::shell;
 
 /// The beginnings of the names of files that select the program which runs under a name.
@@ -22,8 +23,8 @@ const NESTED_SELECTORS: [&str; 4] = [
 ];
 /// The beginnings of the names of these files, and words with which they name a program or other code in a folder.
 #[rustfmt::skip]
-const SELECTING: [(&str, &str); 7] = [
-    ("rust-toolchain", "path"), (".python-version", "/"), ("", "path:"), ("", "file:"), ("", "_.source"), ("", "exec("), ("", "[hooks"),
+const SELECTING: [(&str, &str); 9] = [
+    ("rust-toolchain", "path"), (".python-version", "/"), ("", "path:"), ("", "file:"), ("", "_.source"), ("", "_.path"), ("", "_.file"), ("", "exec("), ("", "[hooks"),
 ];
 
 impl Search<'_> {
@@ -43,7 +44,9 @@ impl Search<'_> {
     pub(super) fn adds_programs(&self, assignment: &str) -> bool {
         let is_outside = |folder: &str| {
             let is_known = !folder.contains([shell::HOLE, shell::GLOB]);
-            folder.chars().eq([shell::HOLE])
+            // Programs of packages, which are looked up there.
+            folder.ends_with(&format!("{PACKAGES}/.bin"))
+                || folder.chars().eq([shell::HOLE])
                 || is_known
                     && folder.starts_with(['/', '~'])
                     && !Path::new(folder).starts_with(self.project)

@@ -1,44 +1,36 @@
 //! The settings of tools that name code, and the code that they name.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::{is_in, settings_of};
+use super::known_programs::{is_in, settings_of, settings_of_command};
 use super::node;
+use super::places::{above_path, is_program};
 use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
 use super::scripts::found;
+use super::setting_names::{
+    has_settings, is_of_tool, is_outer_setting, is_setting, names, without_package,
+};
+use super::snapshot::is_named_like_data;
 use crate::shell::Word;
 
 /// Ends of the names of JavaScript.
 const JAVASCRIPT: &str = "js cjs mjs ts cts mts jsx tsx";
-/// Settings of any tool, and those that tools look for in every folder.
-const ANY: &str = "any";
-const ANY_BELOW: &str = "any below";
-/// Files that say where tools look for their settings.
+/// Files above a project that say where tools look for their settings, and others in folders.
 #[rustfmt::skip]
-const META: [&str; 7] = [
+const OUTER: [&str; 10] = [
     ".config/config.json", ".config/config.yaml", ".config/config.yml", ".config/config.js", ".config/config.ts", ".config/config.cjs",
-    ".config/config.mjs",
+    ".config/config.mjs", ".config/rubocop/config.yml", ".cargo/config.toml", ".cargo/config",
 ];
-/// The beginnings of the names of settings that no plugin loads.
-#[rustfmt::skip]
-const OTHERS: [&str; 7] = [".npmrc", ".yarnrc", ".envrc", ".nvmrc", ".prettierrc", ".eslintrc", "eslint.config"];
 /// Folders whose names in settings are those of files that tools read.
-const SOURCES: &str = ". .. src app test tests";
-/// Settings that are lists of values, and words of them that name code.
-#[rustfmt::skip]
-const LISTS: [&str; 13] = [
-    "hie", "luarc", "rust-analyzer", "mypy", "pylintrc", "pyproject", "setup", "flake8", "tox", "pep8", "markdownlint", "cargo", "sqlfluff",
-];
-#[rustfmt::skip]
-const LOADS: [&str; 15] = [
-    "bios", "plugin", "require", "command", "Command", "program", "inherit", "server", "init-hook", "customRules", "runner", "wrapper",
-    "library", "executable", "\\u",
-];
+const SOURCES: &str = ". .. src app test tests lib docs spec packages";
+/// Ends of the names of settings whose texts are read, next to code.
+const VALUES: &str =
+    "json jsonc json5 yaml yml toml ini cfg cnf conf neon xml properties props targets csproj";
 /// Parts of the names of options that name settings or code, and such options of one letter.
 #[rustfmt::skip]
 const LOADERS: [&str; 14] = [
@@ -54,16 +46,9 @@ const FLAGS: [&str; 30] = [
     "--show", "--stat", "--exit", "--fast",
 ];
 /// Words of code in another language, which is named by settings, that loads more.
-const MORE: [&str; 9] = [
+const MORE: [&str; 11] = [
     "require", "import", "include", "load", "eval", "autoload", "Custom", "gemspec", "<%",
-];
-/// The options of prettier that load no code.
-#[rustfmt::skip]
-const OPTIONS: [&str; 24] = [
-    "$schema", "arrowParens", "bracketSameLine", "bracketSpacing", "checkIgnorePragma", "embeddedLanguageFormatting",
-    "endOfLine", "experimentalOperatorPosition", "experimentalTernaries", "htmlWhitespaceSensitivity", "insertPragma",
-    "jsxBracketSameLine", "jsxSingleQuote", "objectWrap", "printWidth", "proseWrap", "quoteProps", "requirePragma", "semi",
-    "singleAttributePerLine", "singleQuote", "tabWidth", "trailingComma", "useTabs",
+    "plugins:", "class:",
 ];
 
 impl Search<'_> {
@@ -74,10 +59,10 @@ impl Search<'_> {
         arguments: &[Word],
         moves: bool,
     ) -> Result<bool, String> {
-        let Some(settings) = settings_of(name) else {
+        let Some(settings) = settings_of_command(name, arguments) else {
             return Ok(false);
         };
-        self.reach.all |= moves && !settings.is_empty();
+        self.reach.all |= moves;
         self.selectors();
         self.packages(&self.cwd.clone());
         self.tool_options(arguments)?;
@@ -100,12 +85,22 @@ impl Search<'_> {
                     self.reach.names.insert(file.to_owned());
                 }
                 (Some("/"), folder) => self.folder_above(folder),
-                _ => self.settings(tool, true)?,
+                _ => {}
             }
         }
+        self.settings(name)?;
         match name {
             "rust-analyzer" => self.macros()?,
             "zls" => self.zig_build(),
+            // It boots the application.
+            "ruby-lsp" => {
+                let gems = self
+                    .above()
+                    .into_iter()
+                    .map(|folder| folder.join("Gemfile"));
+                let mut texts = gems.filter_map(|file| regular_file::read_text(&file, TEXT).ok());
+                self.reach.all |= texts.any(|text| text.contains("rails"));
+            }
             _ => {}
         }
         Ok(true)
@@ -185,129 +180,82 @@ impl Search<'_> {
         self.setting_file(&file)
     }
 
-    /// The settings of a tool, in the working directory and above it, and `below` it.
-    pub(super) fn settings(&mut self, tool: &str, below: bool) -> Result<(), String> {
+    /// Adds all settings of the project, and those above it in which the tool looks, with the code that they name.
+    pub(super) fn settings(&mut self, tool: &str) -> Result<(), String> {
+        self.settings_that(tool, |_| true)
+    }
+
+    /// Adds the settings whose names begin with that of the program.
+    pub(super) fn own_settings(&mut self, program: &str) -> Result<(), String> {
+        self.settings_that(program, |name| is_of_tool(name, program))
+    }
+
+    fn settings_that(&mut self, tool: &str, counts: impl Fn(&str) -> bool) -> Result<(), String> {
         if !self
             .tasks
-            .insert((self.cwd.clone(), format!("settings of {tool} {below}")))
+            .insert((self.cwd.clone(), format!("settings of {tool}")))
         {
             return Ok(());
         }
-        let mut files: BTreeMap<PathBuf, bool> = BTreeMap::new();
+        let mut found = BTreeSet::new();
         for folder in self.above() {
-            settings_in(&folder, tool, 0, &mut files);
-        }
-        if below {
-            settings_in(&self.cwd, tool, FOLDERS, &mut files);
-        }
-        let is_compiler = ["tsconfig", "jsconfig"].contains(&tool);
-        let packages = files
-            .keys()
-            .filter(|path| path.ends_with(PACKAGES))
-            .cloned();
-        for folder in packages.collect::<Vec<_>>() {
-            files.remove(&folder);
-            self.reach.folders.entry(folder).or_default();
-        }
-        if !is_compiler && !LISTS.contains(&tool) {
-            for file in self
-                .above()
-                .iter()
-                .flat_map(|folder| META.map(|name| folder.join(name)))
-            {
-                if file.is_file() {
-                    self.setting_file(&file)?;
-                }
+            if !folder.starts_with(self.project) {
+                let outer = OUTER.map(|name| folder.join(name));
+                found.extend(outer.into_iter().filter(|file| file.is_file()));
+                let names = names_in(&folder).filter(|(name, _, _)| is_outer_setting(name, tool));
+                found.extend(names.filter(|row| !row.2).map(|(_, file, _)| file));
             }
         }
-        let is_used = files.values().any(|is_plain| !is_plain);
-        if is_used && !is_compiler && !LISTS.contains(&tool) {
-            self.configurations(below)?;
+        if self.cwd.starts_with(self.project) {
+            self.settings_below(&self.project.to_owned(), tool, false, FOLDERS, &mut found);
         }
-        for (file, _) in files.into_iter().filter(|(_, is_plain)| !is_plain) {
-            let text = regular_file::read_text(&file, TEXT).unwrap_or_else(|_| "\\u".to_owned());
-            if is_compiler {
-                // The compiler loads nothing but installed packages; that of Vue loads what the settings name.
-                self.reach.all |= text.contains("vueCompilerOptions") && text.contains("plugin");
-                self.extended(&file, &text);
+        let before = std::mem::replace(&mut self.tool_name, tool.to_owned());
+        for file in found {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            if !counts(&name) {
+                continue;
+            }
+            // A script, such as a hook of git, runs only if something names it.
+            if file.ends_with(PACKAGES) {
+                self.reach.folders.entry(file).or_default();
+            } else if regular_file::head(&file, 2).is_ok_and(|(start, _)| start == b"#!") {
                 self.reach.files.insert(file);
-                self.packages(&self.cwd.clone());
-                let folders = self.reach.folders.iter_mut();
-                let packages = folders.filter(|(folder, _)| folder.ends_with(PACKAGES));
-                packages.for_each(|(_, follow)| {
-                    *follow |= text.contains("plugin") || text.contains('\\');
-                });
-            } else if LISTS.contains(&tool) {
-                let is_shared = ["pyproject", "setup", "tox", "pep8"].contains(&tool);
-                let text = if is_shared {
-                    checker_sections(&text)
-                } else {
-                    text
-                };
-                let loads = LOADS.iter().any(|word| text.contains(word));
-                if loads || !is_shared {
-                    self.reach.files.insert(file.clone());
-                }
-                self.reach.all |= loads;
-                let end = file.extension().and_then(|end| end.to_str());
-                if is_in(JAVASCRIPT, end.unwrap_or_default()) {
-                    self.setting_file(&file)?;
-                }
             } else {
                 self.setting_file(&file)?;
             }
         }
+        self.tool_name = before;
         Ok(())
     }
 
-    /// Adds the files that a plugin can load by its own name, such as `tailwind.config.js` and `.babelrc`.
-    fn configurations(&mut self, below: bool) -> Result<(), String> {
-        if !self
-            .tasks
-            .insert((self.cwd.clone(), format!("settings {below}")))
-        {
-            return Ok(());
-        }
-        let mut files = BTreeMap::new();
-        for folder in self.above() {
-            settings_in(&folder, ANY, 0, &mut files);
-        }
-        if below {
-            settings_in(&self.cwd, ANY_BELOW, FOLDERS, &mut files);
-        }
-        for file in files.keys().filter(|file| !file.ends_with(PACKAGES)) {
-            let end = file.extension().and_then(|end| end.to_str());
-            if is_in(JAVASCRIPT, end.unwrap_or_default()) {
-                // Of another tool: its texts are names for that one.
-                self.reach.files.insert(file.clone());
-                let before = std::mem::replace(&mut self.in_settings, true);
-                let read = self.script(file, "js");
-                self.in_settings = before;
-                read?;
-            } else {
-                self.setting_file(file)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the files that settings of a compiler extend.
-    fn extended(&mut self, file: &Path, text: &str) {
-        let folder = file.parent().unwrap_or(self.project);
-        let names = text.split('"').filter(|name| name.starts_with('.'));
-        for name in names {
-            let path = path::resolve(folder, name);
-            let paths = [
-                path.clone(),
-                PathBuf::from(format!("{}.json", path.display())),
-            ];
-            for path in paths
-                .into_iter()
-                .filter(|path| path.is_file() && path.extension().is_some_and(|end| end == "json"))
-            {
-                if self.reach.files.insert(path.clone()) {
-                    let text = regular_file::read_text(&path, TEXT).unwrap_or_default();
-                    self.extended(&path, &text);
+    fn settings_below(
+        &self,
+        folder: &Path,
+        tool: &str,
+        is_hidden: bool,
+        depth: usize,
+        found: &mut BTreeSet<PathBuf>,
+    ) {
+        for (name, file, is_folder) in names_in(folder) {
+            if is_folder && file.ends_with(PACKAGES) {
+                // Plugins of settings below.
+                found.insert(file);
+            } else if is_folder {
+                let is_installed = file.join("pyvenv.cfg").is_file();
+                if !has_settings(&name) || is_installed || depth == 0 {
+                    continue;
+                }
+                if settings_of(tool).is_some() && is_of_tool(&name, tool) {
+                    found.insert(file.clone());
+                }
+                let is_hidden = is_hidden || name.starts_with('.');
+                self.settings_below(&file, tool, is_hidden, depth - 1, found);
+            } else if is_setting(&name, tool, is_hidden) && !is_tool_itself(&file, tool) {
+                found.insert(file);
+            } else if is_in("css scss pcss", name.rsplit('.').next().unwrap_or_default()) {
+                let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                if text.contains("@plugin") || text.contains("@config") {
+                    found.insert(file);
                 }
             }
         }
@@ -316,16 +264,34 @@ impl Search<'_> {
     /// Settings, and the code that they name.
     pub(super) fn setting_file(&mut self, file: &Path) -> Result<(), String> {
         self.reach.files.insert(file.to_owned());
-        let end = file
-            .extension()
-            .and_then(|end| end.to_str())
-            .unwrap_or_default();
+        let end = file.extension().and_then(|end| end.to_str());
+        let end = end.unwrap_or_default();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        if file.is_dir() {
+            self.reach
+                .folders
+                .insert(real_path::resolve(file).real, true);
+            return Ok(());
+        }
+        if file.metadata().is_ok_and(|data| data.len() > TEXT)
+            && !is_of_tool(&name, &self.tool_name)
+        {
+            return Ok(());
+        }
         if is_in(JAVASCRIPT, end) {
+            let is_own = self.tool_name.is_empty() || is_of_tool(&name, &self.tool_name);
             let before = (self.in_settings, self.reads_texts);
-            (self.in_settings, self.reads_texts) = (true, true);
+            (self.in_settings, self.reads_texts) = (true, is_own || self.reads_texts);
             let read = self.script(file, "js");
             (self.in_settings, self.reads_texts) = before;
-            return read;
+            read?;
+            let is_read = !self.tasks.insert((file.to_owned(), "texts".to_owned()));
+            if is_own || is_read || !is_setting(&name, "", false) {
+                return Ok(());
+            }
+            // Of another tool, which a plugin can load.
+            let text = regular_file::read_text(file, TEXT).unwrap_or_default();
+            return self.texts_in(file, &text);
         }
         if !self.scripts.insert((file.to_owned(), true, true)) {
             return Ok(());
@@ -335,32 +301,66 @@ impl Search<'_> {
             // The names in it can be those next to its target.
             self.setting_file(&real)?;
         }
-        let Ok(text) = regular_file::read_text(file, TEXT) else {
-            self.reach.all |= file.exists();
-            return Ok(());
-        };
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("tsconfig") || name.starts_with("jsconfig") {
-            // Tools read it for its paths.
-            self.extended(file, &text);
-            return Ok(());
-        }
         if is_in("py sh", end) {
             return self.script(file, end);
         }
-        if is_in("rb php lua pl", end) {
-            self.reach.all |= MORE.iter().any(|word| text.contains(word));
+        let is_code = is_in("rb php lua pl exs", end);
+        let is_values = is_in(VALUES, end) || is_in("css scss pcss", end);
+        let has_no_end = !name.trim_start_matches('.').contains('.');
+        if !(is_code || is_values || name.starts_with('.') || has_no_end) {
+            return if is_program(file) {
+                self.script(file, "")
+            } else {
+                Ok(())
+            };
         }
-        let folder = file.parent().unwrap_or(self.project).to_owned();
-        let cwd = std::mem::replace(&mut self.cwd, folder);
-        let text = if file.ends_with("package.json") {
-            sections(&text)
-        } else {
-            text
+        let Ok(text) = regular_file::read_text(file, TEXT) else {
+            self.reach.all |= file.exists() && (is_code || is_values);
+            return Ok(());
         };
-        let read = self.settings_text(&text);
+        if text.starts_with("#!") {
+            return self.script(file, "");
+        }
+        self.reach.all |= is_code && MORE.iter().any(|word| text.contains(word));
+        // Its classes are found by their names.
+        self.reach.all |= end == "neon" && (text.contains("class:") || text.contains("rules:"));
+        // Code of Python in a setting.
+        self.reach.all |= text.contains("init-hook");
+        match &*name {
+            "package.json" | "composer.json" => self.texts_in(file, &without_package(&text)),
+            _ => self.texts_in(file, &text),
+        }
+    }
+
+    /// The code that the text of the file names.
+    fn texts_in(&mut self, file: &Path, text: &str) -> Result<(), String> {
+        let folder = file.parent().unwrap_or(self.project);
+        // Settings in `.cargo` name files by the folder that contains it.
+        let is_hidden = |folder: &&Path| {
+            let name = folder.file_name().unwrap_or_default();
+            name.as_encoded_bytes().starts_with(b".")
+        };
+        let own = folder
+            .ancestors()
+            .take_while(|folder| folder.starts_with(self.project));
+        let hidden = own.filter(is_hidden).last();
+        let outside = hidden.and_then(Path::parent);
+        let cwd = self.cwd.clone();
+        for base in [Some(folder), outside].into_iter().flatten() {
+            base.clone_into(&mut self.cwd);
+            self.settings_text(text)?;
+        }
         self.cwd = cwd;
-        read
+        Ok(())
+    }
+
+    /// The settings of a program on its command line or in the settings of osier, whose commands it runs.
+    pub(super) fn given_settings(&mut self, text: &str) -> Result<(), String> {
+        self.settings_text(text)?;
+        for command in names(text).commands {
+            self.line(&command)?;
+        }
+        Ok(())
     }
 
     /// The code that the words of settings name.
@@ -369,11 +369,42 @@ impl Search<'_> {
         if text.contains("\\u") || text.contains("\\x") {
             self.all();
         }
-        let is_end = |char: char| char.is_whitespace() || "\"'`,[]{}()=:;".contains(char);
-        for word in text.split(is_end).filter(|word| word.len() > 1) {
-            if !is_source(word) {
-                self.module_of_project(word)?;
+        let mut known = BTreeSet::new();
+        for text in names(text).texts {
+            let is_end = |char: char| char.is_whitespace() || "\"'`,[]{}()=;".contains(char);
+            for word in text.split(is_end).filter(|word| word.len() > 1) {
+                if known.insert(word.to_owned()) {
+                    self.named_in_settings(word)?;
+                }
             }
+        }
+        Ok(())
+    }
+
+    /// The file, the folder, the module of Python or the package of the project with this name.
+    fn named_in_settings(&mut self, word: &str) -> Result<(), String> {
+        if word.len() > 200 || word.contains(['*', '?', '<', '>', '|', '^', '!']) || is_source(word)
+        {
+            return Ok(());
+        }
+        let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
+        let module = word.split(':').next().unwrap_or_default();
+        if module.contains('.')
+            && module
+                .split('.')
+                .all(|part| !part.is_empty() && part.chars().all(is_part))
+        {
+            let path = module.replace('.', "/");
+            for base in [self.cwd.clone(), self.project.to_owned()] {
+                for file in ["", "/__init__"].map(|end| base.join(format!("{path}{end}.py"))) {
+                    if file.is_file() {
+                        self.setting_file(&file)?;
+                    }
+                }
+            }
+        }
+        for word in [word, module] {
+            self.module_of_project(word)?;
         }
         Ok(())
     }
@@ -383,6 +414,7 @@ impl Search<'_> {
         let texts = node::texts(text);
         let is_first = folder.join("package.json").exists() || texts.has_keys;
         self.reach.all |= texts.computes && is_first;
+        let inputs = names(text).inputs;
         let cwd = std::mem::replace(&mut self.cwd, folder.to_owned());
         let mut bases = self.above();
         self.cwd.clone_from(&self.start);
@@ -391,7 +423,12 @@ impl Search<'_> {
         bases.dedup();
         for (name, _) in &texts.all {
             let is_name = |char: char| char.is_whitespace() || "*{}[]<>$^|?!,;".contains(char);
-            if name.len() < 2 || name.len() > 200 || name.contains(is_name) || is_source(name) {
+            if name.len() < 2
+                || name.len() > 200
+                || name.contains(is_name)
+                || is_source(name)
+                || inputs.contains(name)
+            {
                 continue;
             }
             for base in &bases {
@@ -407,24 +444,50 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// The names of the packages above the working directory, and whether they have a map of imports.
+    fn own_packages(&mut self) -> Vec<(String, bool)> {
+        let known = &mut self.packages_read;
+        let mut found = Vec::new();
+        for folder in above_path(&self.cwd, self.project, &self.outer) {
+            let own = known.entry(folder.clone()).or_insert_with(|| {
+                let text = regular_file::read(&folder.join("package.json"), TEXT).ok()?;
+                let manifest = serde_json::from_slice::<Value>(&text).ok()?;
+                let name = manifest["name"].as_str().unwrap_or_default().to_owned();
+                Some((name, !manifest["imports"].is_null()))
+            });
+            found.extend(own.clone());
+        }
+        found
+    }
+
     /// The file or package of the project that a module can be, for its name. Whether there is one.
     pub(super) fn module_of_project(&mut self, name: &str) -> Result<bool, String> {
+        let own = self.own_packages();
         if name.starts_with('#') {
             // An import map.
-            self.all();
+            self.reach.all |= own.iter().any(|(_, has_map)| *has_map);
             return Ok(true);
         }
         let name = name.trim_start_matches("file://");
         let is_path = name.starts_with(['.', '/']);
         let mut is_there = false;
         let mut stem = path::resolve(&self.cwd, name);
-        if is_path || name.contains('/') && (name.contains('.') || stem.is_file()) {
+        let is_named =
+            stem.is_file() || name.contains('/') && (name.contains('.') || stem.is_dir());
+        if is_path || is_named {
             if name.ends_with('.') {
                 stem = real_path::resolve(&stem).real;
             }
             // Settings above the project name code there.
             let is_own = stem.starts_with(self.project) || stem.starts_with(&self.cwd);
-            for file in found(&stem).into_iter().filter(|_| is_own) {
+            if is_own && stem.is_dir() && !self.project.starts_with(&stem) {
+                self.reach.folders.insert(stem.clone(), true);
+            }
+            for file in found(&stem).into_iter().filter(|file| {
+                is_own
+                    && (!is_named_like_data(file)
+                        || file.extension().is_some_and(|end| end == "css"))
+            }) {
                 let real = real_path::resolve(&file).real;
                 self.reach.files.insert(file);
                 self.setting_file(&real)?;
@@ -446,143 +509,29 @@ impl Search<'_> {
                 self.reach.folders.insert(real.clone(), true);
                 self.follow_folder(&real, "js cjs mjs ts cts mts", "js")?;
             }
-            // A package can load itself by its name.
-            let manifest = regular_file::read(&folder.join("package.json"), TEXT).ok();
-            let manifest = manifest.and_then(|text| serde_json::from_slice::<Value>(&text).ok());
-            let is_self =
-                |manifest: &Value| manifest["name"].as_str().map(Path::new) == Some(&package);
-            if manifest.as_ref().is_some_and(is_self) {
-                self.all();
-                is_there = true;
-            }
+        }
+        // A package can load itself by its name.
+        if own.iter().any(|(own, _)| Path::new(own) == package) {
+            self.all();
+            is_there = true;
         }
         Ok(is_there)
     }
 }
 
-/// The parts of a manifest that are settings of tools, and its import map.
-fn sections(text: &str) -> String {
-    let keys = [
-        "prettier",
-        "eslintConfig",
-        "stylelint",
-        "commitlint",
-        "lint-staged",
-        "babel",
-        "postcss",
-        "graphql",
-        "cosmiconfig",
-    ];
-    match serde_json::from_str::<Value>(text) {
-        Ok(all) => keys.map(|key| all[key].to_string()).join(" "),
-        Err(_) => text.to_owned(),
-    }
+/// The names, paths and kinds of the entries in the folder.
+fn names_in(folder: &Path) -> impl Iterator<Item = (String, PathBuf, bool)> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    entries.map(|entry| {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (name, entry.path(), is_folder)
+    })
 }
 
-/// Adds the settings of `tool` in a folder of one in which they are looked for.
-fn settings_below(folder: &Path, tool: &str, depth: usize, found: &mut BTreeMap<PathBuf, bool>) {
-    let is_cargo = tool == "cargo" && folder.ends_with(".cargo");
-    let is_installed = folder.ends_with(".git") || folder.join("pyvenv.cfg").is_file();
-    if depth > 0 && folder.ends_with(PACKAGES) {
-        // Plugins of settings below.
-        found.insert(folder.to_owned(), false);
-    } else if is_cargo || depth > 0 && !is_installed {
-        let tool = if is_cargo { "config" } else { tool };
-        settings_in(folder, tool, depth.saturating_sub(1), found);
-    }
-}
-
-/// Adds the settings of `tool` in the folder and below it, and whether they are plain values.
-pub(super) fn settings_in(
-    folder: &Path,
-    tool: &str,
-    depth: usize,
-    found: &mut BTreeMap<PathBuf, bool>,
-) {
-    for entry in folder.read_dir().into_iter().flatten().flatten() {
-        let (file, name) = (entry.path(), entry.file_name());
-        let name = name.to_string_lossy();
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            settings_below(&file, tool, depth, found);
-            continue;
-        }
-        let plain = name.strip_prefix('.').unwrap_or(&name);
-        let rest = plain.strip_prefix(tool);
-        // The tool itself.
-        if rest == Some("") && regular_file::head(&file, 2).is_ok_and(|(start, _)| start == b"#!") {
-            continue;
-        }
-        let is_one = rest.is_some_and(|rest| {
-            rest.is_empty() || rest.starts_with(['.', '-']) || rest.starts_with("rc")
-        });
-        let text = || regular_file::read(&file, TEXT).unwrap_or_else(|_| b"?".to_vec());
-        match (tool, &*name) {
-            (ANY | ANY_BELOW, _) => {
-                let is_one = tool == ANY && name.contains(".config.")
-                    || name.starts_with('.') && (name.ends_with("rc") || name.contains("rc."));
-                if is_one && !OTHERS.iter().any(|other| name.starts_with(other)) {
-                    found.insert(file, false);
-                }
-            }
-            ("prettier", "package.json") => {
-                let is_plain = |all: Value| match &all["prettier"] {
-                    Value::Null => all.is_object(),
-                    settings => is_plain(settings),
-                };
-                let is_plain = serde_json::from_slice::<Value>(&text()).is_ok_and(is_plain);
-                found.insert(file, is_plain);
-            }
-            ("eslint" | "stylelint" | "commitlint" | "lint-staged", "package.json") => {
-                let text = text();
-                let text = String::from_utf8_lossy(&text);
-                let key = if tool == "eslint" {
-                    "eslintConfig"
-                } else {
-                    tool
-                };
-                found.insert(
-                    file,
-                    !["\\u", "\"cosmiconfig\"", &format!("\"{key}\"")]
-                        .iter()
-                        .any(|part| text.contains(part)),
-                );
-            }
-            ("prettier" | "lint-staged", "package.yaml") => {
-                found.insert(file, false);
-            }
-            ("cargo", _) => {}
-            ("tsconfig" | "jsconfig", _) if is_one => {
-                let text = String::from_utf8_lossy(&text()).into_owned();
-                let parts = ["plugin", "extends", "\\"];
-                found.insert(file, !parts.iter().any(|part| text.contains(part)));
-            }
-            ("prettier", _) if is_one => {
-                let text = text();
-                let plain = text.iter().all(u8::is_ascii_whitespace)
-                    || serde_json::from_slice(&text).is_ok_and(|all| is_plain(&all))
-                    || is_plain_list(&text);
-                found.insert(file, plain && !name.contains(".config."));
-            }
-            _ if is_one => {
-                found.insert(file, false);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The sections of the programs that check code, in a file of settings that many programs share.
-fn checker_sections(text: &str) -> String {
-    let names = ["mypy", "pylint", "flake8", "sqlfluff"];
-    let mut is_one = false;
-    let lines = text.lines().filter(|line| {
-        if line.trim_start().starts_with('[') {
-            let header = line.split(']').next().unwrap_or_default();
-            is_one = names.iter().any(|name| header.contains(name));
-        }
-        is_one
-    });
-    lines.collect::<Vec<_>>().join("\n")
+fn is_tool_itself(file: &Path, tool: &str) -> bool {
+    let is_named = file.file_name().is_some_and(|name| name == tool);
+    is_named && regular_file::head(file, 2).is_ok_and(|(start, _)| start == b"#!")
 }
 
 /// Whether a name in settings is that of a folder with sources.
@@ -595,36 +544,4 @@ fn is_source(name: &str) -> bool {
 fn is_server_of_dart(arguments: &[Word]) -> bool {
     let command = arguments.first().map(|word| word.text.as_str());
     command.is_none_or(|command| ["language-server", "analyze"].contains(&command))
-}
-
-/// Whether the settings of prettier load no code: every name in them is known.
-fn is_plain(settings: &Value) -> bool {
-    let Some(settings) = settings.as_object() else {
-        return false;
-    };
-    settings.iter().all(|(key, value)| match value.as_array() {
-        Some(overrides) if key == "overrides" => overrides.iter().all(|entry| {
-            let known = ["files", "excludeFiles", "options"];
-            entry.as_object().is_some_and(|entry| {
-                entry.keys().all(|key| known.contains(&key.as_str()))
-                    && entry.get("options").is_none_or(is_plain)
-            })
-        }),
-        _ => OPTIONS.contains(&key.as_str()),
-    })
-}
-
-/// Whether each line of YAML or TOML is a known option with a word.
-fn is_plain_list(text: &[u8]) -> bool {
-    let is_part = |char: char| char.is_ascii_alphanumeric() || "\"'-_".contains(char);
-    let is_value = |value: &str| !value.is_empty() && value.chars().all(is_part);
-    let is_option = |line: &str| {
-        line.split_once([':', '='])
-            .is_some_and(|(key, value)| OPTIONS.contains(&key.trim()) && is_value(value.trim()))
-    };
-    std::str::from_utf8(text).is_ok_and(|text| {
-        let lines = text.lines().map(str::trim);
-        let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-        lines.all(is_option)
-    })
 }

@@ -11,6 +11,12 @@ const ROOTS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "OSIER_PROJECT_DIR"];
 const FALLBACKS: [&str; 7] = [
     "2>/dev/null || pwd", "2>/dev/null || echo .", "2> /dev/null || pwd", "2>/dev/null", "2> /dev/null", "|| pwd", "|| echo .",
 ];
+/// Commands that print the variables of version managers.
+#[rustfmt::skip]
+const MANAGERS: [&str; 12] = [
+    "fnm env", "pyenv init", "rbenv init", "nodenv init", "goenv init", "jenv init", "mise activate", "rtx activate", "brew shellenv",
+    "/opt/homebrew/bin/brew shellenv", "opam env", "ssh-agent",
+];
 /// The path of a script in its own text, inside of `dirname`.
 #[rustfmt::skip]
 const OWN_NAMES: [&str; 9] = [
@@ -37,6 +43,7 @@ pub(super) fn with_values(text: &str, project: &Path, script: Option<&Path>) -> 
     let mut text = text
         .replace("${HOME}", &home)
         .replace("$HOME/", &format!("{home}/"));
+    text = without_managers(&text);
     for name in ROOTS {
         text = with_root(&text, name, &root);
     }
@@ -50,6 +57,35 @@ pub(super) fn with_values(text: &str, project: &Path, script: Option<&Path>) -> 
             break;
         }
         text = next;
+    }
+    text
+}
+
+/// The text without `eval "$(fnm env)"` and the like, which only choose the versions of programs.
+fn without_managers(text: &str) -> String {
+    let mut text = text.to_owned();
+    for manager in MANAGERS {
+        for (start, end) in [
+            ("eval \"$(", ")\""),
+            ("eval $(", ")"),
+            ("eval \"`", "`\""),
+            ("source <(", ")"),
+            (". <(", ")"),
+        ] {
+            let head = format!("{start}{manager}");
+            while let Some(at) = text.find(&head) {
+                let rest = &text[at + head.len()..];
+                let Some((options, _)) = rest.split_once(end) else {
+                    break;
+                };
+                let is_part = |char: char| char.is_ascii_alphanumeric() || " -=_".contains(char);
+                if !options.chars().all(is_part) {
+                    break;
+                }
+                let length = head.len() + options.len() + end.len();
+                text.replace_range(at..at + length, ":");
+            }
+        }
     }
     text
 }
@@ -454,6 +490,19 @@ pub(super) fn plain(text: &str) -> String {
     text
 }
 
+/// The first words of the commands in a text that is not understood.
+pub(super) fn heads(text: &str) -> impl Iterator<Item = &str> {
+    let starts = [
+        "then ", "do ", "else ", "elif ", "! ", "exec ", "if ", "while ", "until ",
+    ];
+    let parts = text.split([';', '|', '&', '\n', '(', '{']);
+    parts.filter_map(move |part| {
+        let part = part.trim_start();
+        let start = starts.iter().find_map(|word| part.strip_prefix(word));
+        start.unwrap_or(part).split_whitespace().next()
+    })
+}
+
 /// Whether the text gives names of files, which a command lists, to another one.
 pub(super) fn lists_files(text: &str) -> bool {
     let lists = [
@@ -521,6 +570,15 @@ pub(super) fn document(text: &str) -> Option<String> {
         .map(|(body, after)| (body.to_owned(), after.to_owned()))?;
     let is_alone = first.trim().is_empty() && after.trim().is_empty();
     (is_alone && (body.is_empty() || body.ends_with('\n'))).then_some(body)
+}
+
+/// The name of the file that is the only input of the line.
+pub(super) fn input(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once('<')?;
+    let rest = rest.trim_start();
+    let name = rest.split([' ', '\n', ';', '>', '&']).next()?;
+    let name = unquoted(name);
+    (!text.contains('|') && !rest.contains('<') && is_plain(name)).then_some(name)
 }
 
 /// Whether the variable chooses code that programs load. Its name is one of a trusted text.

@@ -278,10 +278,14 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {
 
 /// Whether a program could run the file without being given its name.
 fn is_code(path: &Path, data: &Metadata) -> bool {
-    let end = path.extension().and_then(|end| end.to_str());
-    let is_data = end.is_some_and(|end| DATA.contains(&end)) && !path.ends_with(BUILDS);
-    let is_file = data.is_file() && (!is_data || data.mode() & 0o111 != 0);
+    let is_file = data.is_file() && (!is_named_like_data(path) || data.mode() & 0o111 != 0);
     is_file || data.is_dir() || data.is_symlink()
+}
+
+/// Whether the end of the name is that of a file which no program runs.
+pub(super) fn is_named_like_data(path: &Path) -> bool {
+    let end = path.extension().and_then(|end| end.to_str());
+    end.is_some_and(|end| DATA.contains(&end)) && !path.ends_with(BUILDS)
 }
 
 /// Whether a part of the path has one of these names, with any end.

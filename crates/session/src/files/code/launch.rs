@@ -44,7 +44,7 @@ impl Launch for Confined {
         format!("{mode} {network} {denies}")
     }
 
-    async fn wrap(&self, invocation: Invocation) -> Result<Invocation, String> {
+    async fn wrap(&self, invocation: Invocation, settings: &str) -> Result<Invocation, String> {
         let program = PathBuf::from(&invocation.program);
         let mut files = vec![program.clone()];
         let cwd = invocation.cwd.clone().unwrap_or_default();
@@ -59,6 +59,7 @@ impl Launch for Confined {
             cwd,
             copy: None,
             files,
+            settings: settings.to_owned(),
             tools: &[],
         };
         self.guard.permit(&run, true).await?;

@@ -135,6 +135,7 @@ impl Formatting {
             copy: None,
             files: vec![found.program.clone()],
             command: String::new(),
+            settings: String::new(),
             tools: found.tools,
         };
         if !self.code.is_unchanged(run).await {

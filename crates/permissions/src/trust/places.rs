@@ -1,0 +1,67 @@
+//! Files and folders by their places and their starts: programs, environments, folders above the project.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use osier_base::regular_file;
+
+/// The directory with the packages of Node.
+pub(super) const PACKAGES: &str = "node_modules";
+
+/// The path and the folders above it in the project, and then those above the project.
+pub(super) fn above_path(path: &Path, project: &Path, outer: &[PathBuf]) -> Vec<PathBuf> {
+    let above = path.ancestors();
+    let own = above.take_while(|folder| folder.starts_with(project));
+    let own: Vec<PathBuf> = own.map(Path::to_owned).collect();
+    let outer = outer.iter().filter(|_| !own.is_empty());
+    own.iter().chain(outer).cloned().collect()
+}
+
+/// The folders above the project, as far as only their owner can write to them.
+pub(super) fn folders_above(project: &Path) -> Vec<PathBuf> {
+    let above = project.ancestors().skip(1);
+    let is_private = |folder: &&Path| {
+        let data = folder.metadata();
+        folder.parent().is_some() && data.is_ok_and(|data| data.mode() & 0o002 == 0)
+    };
+    above.take_while(is_private).map(Path::to_owned).collect()
+}
+
+/// Whether the file is a program or a script, by its mode and its start.
+pub(super) fn is_program(file: &Path) -> bool {
+    let is_executable = |data: Metadata| data.is_file() && data.mode() & 0o111 != 0;
+    file.metadata().is_ok_and(is_executable)
+        || regular_file::head(file, 2).is_ok_and(|(start, _)| start == b"#!")
+}
+
+/// The program that `PATH` finds.
+pub(super) fn installed_elsewhere(name: &str) -> Option<PathBuf> {
+    let variable = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&variable).map(|folder| folder.join(name));
+    folders.find(|path| !name.is_empty() && path.is_file())
+}
+
+/// Whether a program puts the file into a temporary directory before it runs it.
+pub(super) fn is_future(file: &Path) -> bool {
+    let folders = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+    let mut folders = folders.into_iter().chain([std::env::temp_dir()]);
+    !file.exists() && folders.any(|folder| file.starts_with(folder))
+}
+
+/// Whether the file is in a folder of installed packages.
+pub(super) fn is_installed(file: &Path, project: &Path) -> bool {
+    let below = file.strip_prefix(project).unwrap_or(file);
+    below.components().any(|part| part.as_os_str() == PACKAGES)
+        || environment(file, project).is_some()
+}
+
+/// The virtual environment of Python that contains `file`.
+pub(super) fn environment(file: &Path, project: &Path) -> Option<PathBuf> {
+    let mut above = file
+        .ancestors()
+        .take_while(|folder| folder.starts_with(project));
+    above
+        .find(|folder| folder.join("pyvenv.cfg").is_file())
+        .map(Path::to_owned)
+}
