@@ -104,6 +104,8 @@ struct Flag {
 const SESSION: &[RunMode] = &[
     Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, McpServer,
 ];
+/// The modes of these that have the flags of scripts, too.
+const OPENED: &[RunMode] = &[Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp];
 /// Every mode that opens a session, and the server, which opens several.
 const SERVED: &[RunMode] = &[
     Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, McpServer, Serve,
@@ -217,9 +219,9 @@ const FLAGS: &[Flag] = &[
     flag("permission_prompt_tool", CLAUDE),
     flag("allowed_tools", SCRIPTED),
     flag("disallowed_tools", SCRIPTED),
-    flag("add_dir", SESSION),
-    flag("init", SESSION),
-    flag("maintenance", SESSION),
+    flag("add_dir", OPENED),
+    flag("init", SCRIPTED),
+    flag("maintenance", SCRIPTED),
     flag("fallback_model", SCRIPTED),
     flag("effort", SCRIPTED),
     flag("max_thinking_tokens", SCRIPTED),
@@ -358,7 +360,7 @@ mod tests {
     use super::*;
 
     /// The commands that run sessions, with the modes that they can have.
-    const COMMANDS: [(&str, &[RunMode]); 6] = [
+    const COMMANDS: [(&str, &[RunMode]); 7] = [
         (
             "",
             &[Screen, Text, Json, StreamJson, JsonResult, Rpc, Acp, Models],
@@ -366,6 +368,7 @@ mod tests {
         ("exec", &[Text, StreamJson, JsonResult, Codex]),
         ("rpc", &[Rpc, Bridge, Schema]),
         ("acp", &[Acp, SignIn]),
+        ("mcp serve", &[McpServer]),
         ("serve", &[Serve]),
         ("attach", &[Attach]),
     ];
@@ -374,16 +377,15 @@ mod tests {
     fn arguments(name: &str) -> Vec<(String, Vec<String>)> {
         let mut command = Args::command();
         command.build();
-        let command = match name {
-            "" => &command,
-            name => command.find_subcommand(name).unwrap(),
-        };
+        let command = name.split_whitespace().fold(&command, |command, name| {
+            command.find_subcommand(name).unwrap()
+        });
         let arguments = command
             .get_arguments()
             .filter(|argument| !matches!(argument.get_id().as_str(), "help" | "version"));
         let lines = arguments.map(|argument| {
-            let words = ["osier", name].map(str::to_owned);
-            let words = words.into_iter().filter(|word| !word.is_empty());
+            let words = std::iter::once("osier").chain(name.split_whitespace());
+            let words = words.map(str::to_owned);
             (
                 argument.get_id().to_string(),
                 words.chain(given(argument)).collect(),

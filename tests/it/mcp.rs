@@ -703,6 +703,41 @@ async fn public_servers_answer() {
     }
 }
 
+#[tokio::test]
+async fn a_public_server_completes_what_is_typed() {
+    let Some(program) = peer("mcp-server-everything") else {
+        return;
+    };
+    let place = TestProject::new();
+    config(&place, &json!({"peer": {"command": program}}));
+    let mut open = open(&place, Script::always("ok")).await;
+    state(&mut open, |state| state == ServerState::Ready).await;
+    let names = ["Alice", "Bob", "Charlie"].as_slice();
+    for (text, expected) in [
+        (
+            "/mcp__peer__completable-prompt E",
+            ["Engineering"].as_slice(),
+        ),
+        // The values depend on the argument before.
+        ("/mcp__peer__completable-prompt Engineering ", names),
+        (
+            "see @peer:demo://resource/dynamic/text/1",
+            &["peer:demo://resource/dynamic/text/1"],
+        ),
+        ("/mcp__peer__none x", &[]),
+    ] {
+        let text = text.to_owned();
+        open.host.send(Op::CompleteMcp { request: 1, text });
+        let seen = open
+            .until(|event| matches!(event, Event::McpCompletions { .. }))
+            .await;
+        let values = expected.iter().map(|value| (*value).to_owned()).collect();
+        let completions = Event::McpCompletions { request: 1, values };
+        assert_eq!(seen.last(), Some(&completions));
+    }
+    open.close().await;
+}
+
 /// The names of the tools of the last request that are about servers.
 fn of_servers(open: &OpenSession) -> Vec<String> {
     let request = open.provider.last_request().expect("a request");

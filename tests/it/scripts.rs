@@ -304,6 +304,42 @@ fn refused_initialization_ends_the_run_before_the_first_call() {
     }
 }
 
+/// The answer comes when the session has selected the model or refused it.
+#[test]
+fn a_switch_to_an_unknown_model_is_an_error() {
+    let home = Home::new();
+    home.file(
+        "other.json",
+        json!({"turns": [{"steps": [{"text": "from the other"}]}]}).to_string(),
+    );
+    let select = |id: &str, model: &str| json!({"type": "control_request", "request_id": id, "request": {"subtype": "set_model", "model": model}});
+    let user = json!({"type": "user", "message": {"role": "user", "content": "go"}});
+    let (unknown, other) = (select("1", "nope/none"), select("2", "script/other.json"));
+    let ended = home
+        .scripted(&json!([{"steps": [{"text": "from the first"}]}]))
+        .args([
+            "--output-format",
+            "stream-json",
+            "--input-format",
+            "stream-json",
+        ])
+        .stdin(format!("{unknown}\n{other}\n{user}\n"))
+        .run();
+    let lines = lines(&ended);
+    let answers = lines
+        .iter()
+        .filter(|line| line["type"] == "control_response");
+    let answers: Vec<Value> = answers.map(|line| line["response"].clone()).collect();
+    assert_eq!(
+        answers,
+        [
+            json!({"subtype": "error", "request_id": "1", "error": "unknown model `nope/none`"}),
+            json!({"subtype": "success", "request_id": "2", "response": {}}),
+        ]
+    );
+    assert_eq!(lines.last().unwrap()["result"], "from the other");
+}
+
 #[test]
 fn hooks_of_an_unknown_event_end_the_run() {
     let home = Home::new();

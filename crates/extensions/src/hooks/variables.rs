@@ -166,7 +166,8 @@ fn is_of_project(name: &OsStr, value: &OsStr, cwd: &Path, folders: &[PathBuf]) -
     let is_file = FILES.contains(&&*name);
     let is_known =
         is_code || names_programs || is_file || SETTINGS.contains(&&*name) || selects_code(&name);
-    if FREE.iter().any(|start| name.starts_with(start)) || !is_known {
+    let is_free = !is_code && FREE.iter().any(|start| name.starts_with(start));
+    if is_free || !is_known {
         return false;
     }
     if OF_GIT.iter().any(|start| name.starts_with(start)) {

@@ -172,7 +172,7 @@ fn a_file_of_a_project_names_no_key_of_the_user() {
     let environment = BTreeMap::from(variables);
     let text = r#"{"mcpServers": {
   "header": {"url": "https://h/mcp", "headers": {"X": "${ACME_TOKEN:-none}"}},
-  "url": {"url": "https://h/${ACME_TOKEN}"},
+  "address": {"url": "https://h/${ACME_TOKEN}"},
   "program": {"command": "x", "env": {"T": "${ACME_TOKEN}"}},
   "plain": {"url": "https://h/${ACME_PLACE}"}
 }}"#;
@@ -191,14 +191,14 @@ fn a_file_of_a_project_names_no_key_of_the_user() {
         assert_eq!(
             problems,
             [
-                expected("2:53", "header"),
-                expected("3:11", "url"),
-                expected("4:40", "program"),
+                expected("2:50", "header"),
+                expected("3:15", "address"),
+                expected("4:39", "program"),
             ]
         );
     }
     let own = parse(Path::new("mcp.json"), text, &environment);
-    assert_eq!(names(&own), ["header", "plain", "program", "url"]);
+    assert_eq!(names(&own), ["address", "header", "plain", "program"]);
 }
 
 #[test]

@@ -80,18 +80,18 @@ fn a_guard_in_settings_that_cannot_be_read_is_a_fault() {
 fn both_names_of_an_event_and_every_field_are_read() {
     let parsed = parsed(
         r#"{"hooks": {
-            "PreToolUse": [{"matcher": "Bash|Edit", "hooks": [
-                {"type": "command", "command": "check", "timeout": 5},
-                {"command": "log", "args": ["a b"], "async": true, "if": "Bash(git *)"}
-            ]}],
-            "session_start": [{"hooks": [{"type": "command", "command": "hello"}]}],
-            "Setup": [{"hooks": [{"type": "command", "command": "never"}]}]
-        }}"#,
+                "PreToolUse": [{"matcher": "Bash|Edit", "hooks": [
+                    {"type": "command", "command": "check", "timeout": 5},
+                    {"command": "log", "args": ["a b"], "async": true, "if": "Bash(git *)"}
+                ]}],
+                "session_start": [{"hooks": [{"type": "command", "command": "hello"}]}],
+                "CwdChanged": [{"hooks": [{"type": "command", "command": "never"}]}]
+            }}"#,
     );
     let problems: Vec<String> = parsed.problems.iter().map(Problem::to_string).collect();
     assert_eq!(
         problems,
-        ["hooks.json:7:17: osier has no event `Setup`; its hooks do not run"]
+        ["hooks.json:7:17: osier has no event `CwdChanged`; its hooks do not run"]
     );
     assert_eq!(parsed.faults, []);
     let found: Vec<_> = parsed
@@ -133,11 +133,11 @@ fn each_error_is_one_line_with_its_position() {
     );
     assert!(told[1].starts_with("hooks.json:3:1: `Stop` is not a list of hooks"));
     assert!(told[2].starts_with("hooks.json:4:29: invalid matcher `Edit(`: unclosed"));
-    let kinds = "{\"hooks\": {\"Stop\": [{\"hooks\": [\n{\"type\": \"agent\", \"prompt\": \"x\"},\n{\"type\": \"command\"}]}]}}";
+    let kinds = "{\"hooks\": {\"Stop\": [{\"hooks\": [\n{\"type\": \"judge\", \"prompt\": \"x\"},\n{\"type\": \"command\"}]}]}}";
     let told = problems(kinds);
     assert_eq!(
         told[0],
-        "hooks.json:2:10: a hook of `Stop` has the type \"agent\"; expected one of the types `command`, `http`, `prompt`, `mcp_tool`"
+        "hooks.json:2:10: a hook of `Stop` has the type \"judge\"; expected one of the types `command`, `http`, `prompt`, `agent`, `mcp_tool`"
     );
     assert!(told[1].contains("has no `command`"), "{told:?}");
     assert!(problems("[]")[0].contains("`hooks` is missing"));
@@ -146,14 +146,14 @@ fn each_error_is_one_line_with_its_position() {
 #[test]
 fn a_matcher_that_names_no_tool_is_a_warning() {
     let text = r#"{"hooks": {
-        "PreToolUse": [
-            {"matcher": "Bash|NotebookEdit|BashOutput|rename|mcp__x__y", "hooks": [{"command": "a"}]},
-            {"matcher": "Wirte", "hooks": [{"command": "b"}]},
-            {"matcher": "deploy", "hooks": [{"command": "c"}]},
-            {"matcher": "^Deploy", "hooks": [{"command": "c"}]}
-        ],
-        "SessionStart": [{"matcher": "startup", "hooks": [{"command": "d"}]}]
-    }}"#;
+            "PreToolUse": [
+                {"matcher": "Bash|NotebookEdit|BashOutput|rename|mcp__x__y", "hooks": [{"command": "a"}]},
+                {"matcher": "Wirte", "hooks": [{"command": "b"}]},
+                {"matcher": "deploy", "hooks": [{"command": "c"}]},
+                {"matcher": "^Deploy", "hooks": [{"command": "c"}]}
+            ],
+            "SessionStart": [{"matcher": "startup", "hooks": [{"command": "d"}]}]
+        }}"#;
     let parsed = parsed(text);
     assert_eq!(parsed.handlers.len(), 5);
     let problems: Vec<String> = parsed.problems.iter().map(Problem::to_string).collect();
@@ -195,13 +195,13 @@ fn a_matcher_in_the_form_of_a_rule_is_refused_with_the_right_form() {
 #[test]
 fn a_condition_that_matches_nothing_is_named() {
     let text = r#"{"hooks": {
-        "PreToolUse": [{"hooks": [
-            {"command": "a", "if": "Bsh(git *)"},
-            {"command": "b", "if": "Bash(git.*)"},
-            {"command": "c", "if": "mcp__git__log"}
-        ]}],
-        "Stop": [{"hooks": [{"command": "d", "if": "Bash"}]}]
-    }}"#;
+            "PreToolUse": [{"hooks": [
+                {"command": "a", "if": "Bsh(git *)"},
+                {"command": "b", "if": "Bash(git.*)"},
+                {"command": "c", "if": "mcp__git__log"}
+            ]}],
+            "Stop": [{"hooks": [{"command": "d", "if": "Bash"}]}]
+        }}"#;
     let parsed = parsed(text);
     assert_eq!(parsed.handlers.len(), 4);
     let problems: Vec<String> = parsed.problems.iter().map(Problem::to_string).collect();
@@ -219,8 +219,8 @@ fn a_condition_that_matches_nothing_is_named() {
 #[test]
 fn fields_that_are_not_known_are_named() {
     let text = r#"{"hooks": {"Stop": [{"matchr": "x", "hooks": [
-        {"command": "a", "timeuot": 5, "once": true, "async": "yes", "onFailure": "deny", "statusMessage": "s"}
-    ]}]}, "disableAllHooks": "true", "hook": {}}"#;
+            {"command": "a", "timeuot": 5, "once": true, "async": "yes", "onFailure": "deny", "statusMessage": "s"}
+        ]}]}, "disableAllHooks": "true", "hook": {}}"#;
     let parsed = parsed(text);
     let problems: Vec<String> = parsed.problems.iter().map(Problem::to_string).collect();
     assert_eq!(
