@@ -126,7 +126,7 @@ pub(super) fn is_task_runner(name: &str) -> bool {
         .any(|list| is_in(list, name))
 }
 
-/// What the tool loads next to its settings.
+/// The files that the tool loads next to its settings.
 pub(super) fn settings_of(tool: &str) -> Option<&'static [&'static str]> {
     let row = LOADED.iter().find(|(names, _)| is_in(names, tool));
     let row = row.map(|(_, loaded)| *loaded);

@@ -614,6 +614,7 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
     ("FILE=src/main.js npx prettier --write src/main.js", false),
     // Tests and builds; formatters of builds.
     ("node --test", false),
+    ("bun test", false),
     ("cmake --build build", false),
     ("make app", false),
     ("python -m pytest -q || true", false),

@@ -8,7 +8,8 @@ use serde_json::Value;
 use osier_base::{path, real_path, regular_file};
 
 use super::known_programs::{
-    BUNDLES, MAKE, NPM, NPX, SEQUENCES, is_in, is_known, is_quiet, is_task_runner, settings_of,
+    BUNDLES, MAKE, NPM, NPX, SEQUENCES, is_in, is_known, is_purpose, is_quiet, is_task_runner,
+    settings_of,
 };
 use super::node;
 use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
@@ -110,7 +111,7 @@ impl Search<'_> {
         if !is_task_runner(name) {
             return Ok(false);
         }
-        if is_quiet(name, arguments) {
+        if is_quiet(name, arguments) || is_purpose(name, arguments) {
             return Ok(true);
         }
         if moves || !self.cwd.starts_with(self.project) {

@@ -321,8 +321,8 @@ mod tests {
         ] {
             assert_eq!(is_setting(name, tool, false), expected, "{name}");
         }
-        assert_eq!(is_outer_setting(".bash_history", "eslint"), false);
-        assert_eq!(is_outer_setting(".eslintrc.json", "eslint"), true);
+        assert!(!is_outer_setting(".bash_history", "eslint"));
+        assert!(is_outer_setting(".eslintrc.json", "eslint"));
     }
 
     #[test]

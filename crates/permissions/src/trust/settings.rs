@@ -207,7 +207,7 @@ impl Search<'_> {
             }
         }
         if self.cwd.starts_with(self.project) {
-            self.settings_below(&self.project.to_owned(), tool, false, FOLDERS, &mut found);
+            settings_below(self.project, tool, false, FOLDERS, &mut found);
         }
         let before = std::mem::replace(&mut self.tool_name, tool.to_owned());
         for file in found {
@@ -226,39 +226,6 @@ impl Search<'_> {
         }
         self.tool_name = before;
         Ok(())
-    }
-
-    fn settings_below(
-        &self,
-        folder: &Path,
-        tool: &str,
-        is_hidden: bool,
-        depth: usize,
-        found: &mut BTreeSet<PathBuf>,
-    ) {
-        for (name, file, is_folder) in names_in(folder) {
-            if is_folder && file.ends_with(PACKAGES) {
-                // Plugins of settings below.
-                found.insert(file);
-            } else if is_folder {
-                let is_installed = file.join("pyvenv.cfg").is_file();
-                if !has_settings(&name) || is_installed || depth == 0 {
-                    continue;
-                }
-                if settings_of(tool).is_some() && is_of_tool(&name, tool) {
-                    found.insert(file.clone());
-                }
-                let is_hidden = is_hidden || name.starts_with('.');
-                self.settings_below(&file, tool, is_hidden, depth - 1, found);
-            } else if is_setting(&name, tool, is_hidden) && !is_tool_itself(&file, tool) {
-                found.insert(file);
-            } else if is_in("css scss pcss", name.rsplit('.').next().unwrap_or_default()) {
-                let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
-                if text.contains("@plugin") || text.contains("@config") {
-                    found.insert(file);
-                }
-            }
-        }
     }
 
     /// Settings, and the code that they name.
@@ -516,6 +483,39 @@ impl Search<'_> {
             is_there = true;
         }
         Ok(is_there)
+    }
+}
+
+/// Adds the settings in the folder and below it, and folders with packages and with the name of the tool.
+fn settings_below(
+    folder: &Path,
+    tool: &str,
+    is_hidden: bool,
+    depth: usize,
+    found: &mut BTreeSet<PathBuf>,
+) {
+    for (name, file, is_folder) in names_in(folder) {
+        if is_folder && file.ends_with(PACKAGES) {
+            // Plugins of settings below.
+            found.insert(file);
+        } else if is_folder {
+            let is_installed = file.join("pyvenv.cfg").is_file();
+            if !has_settings(&name) || is_installed || depth == 0 {
+                continue;
+            }
+            if settings_of(tool).is_some() && is_of_tool(&name, tool) {
+                found.insert(file.clone());
+            }
+            let is_hidden = is_hidden || name.starts_with('.');
+            settings_below(&file, tool, is_hidden, depth - 1, found);
+        } else if is_setting(&name, tool, is_hidden) && !is_tool_itself(&file, tool) {
+            found.insert(file);
+        } else if is_in("css scss pcss", name.rsplit('.').next().unwrap_or_default()) {
+            let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+            if text.contains("@plugin") || text.contains("@config") {
+                found.insert(file);
+            }
+        }
     }
 }
 
