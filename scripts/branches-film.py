@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Play common jobs with branches at 80x24, count their keys, and record them as an asciinema file. Needs git and the standard library.
+"""Play common jobs with branches at 80x24, count their keys and screens, and record them as an asciinema file. Needs git and the
+standard library.
 
     cargo build --release && scripts/branches-film.py target/release/osier [FILE.cast]
+    scripts/branches-film.py target/release/osier --check docs/branches.md
 
 Starts the interface in a pseudo-terminal, with a scripted model and an empty home. Types each job as the table in
-`docs/branches.md` has it, waits for what the job leads to, and prints the table. Fails when a job leads elsewhere. Play the
-recording with `asciinema play FILE.cast`.
+`docs/branches.md` has it, waits for what the job leads to, and prints the table. Fails when a job leads elsewhere; with `--check`,
+which types fast, also when the table is not in the file. Play the recording with `asciinema play FILE.cast`.
 """
 
 import fcntl
@@ -40,27 +42,28 @@ class Seen(str):
 
 # A job, its keys, and a text on the screen when it is done. A key is a string of its own.
 JOBS = [
-    ("go back to the last prompt", [ESC, ESC, UP, ENTER], "write two"),
+    ("go back to the last prompt", [ESC, ESC, Seen("stay here"), UP, ENTER], "❯ write two"),
     ("return to where you were", [ALT_LEFT], "Wrote two."),
     ("go forward again", [ALT_RIGHT], "write two"),
-    ("return, from the tree", ["\x1bt", ALT_LEFT, ESC], "Wrote two."),
-    ("go back to a prompt, with its files", [ESC, ESC, UP, "r", ENTER], "1 file restored"),
+    ("return, from the tree", ["\x1bt", Seen("go here"), ALT_LEFT, ESC], "Wrote two."),
+    ("go back to a prompt, with its files", [ESC, ESC, Seen("stay here"), UP, "r", Seen("Restore 1 file"), ENTER], "1 file restored"),
     ("return, and look at the tree", [ALT_LEFT, "\x1bt"], "go here"),
     ("compare two branches", ["{", "d", "}", "d"], "Compare branches"),
-    ("label an entry", [ESC, "L", *"good", ENTER], "[good]"),
+    ("label an entry", [ESC, Seen("go here"), "L", *"good", ENTER], "[good]"),
     ("search all branches", ["/", *"plan", ENTER], "“plan”"),
     ("hide a branch", [ESC, "G", "x"], "hidden; it can be restored"),
     ("show it again", ["u"], "└─  ❯ [good] write one"),
-    ("delete a branch permanently", ["G", "D", DOWN, ENTER], "deleted permanently"),
+    ("delete a branch permanently", ["G", "D", Seen("Delete the branch"), DOWN, ENTER], "deleted permanently"),
     ("fork in a new tab", ["f"], "tab 2/2"),
-    ("fork into a new git worktree", ["\x1bt", "w"], "tab 3/3"),
-    ("send the last prompt to another model", ["\x1br", ENTER], "Another"),
-    ("leave a branch with a summary", ["\x1bt", "g", "s", ENTER], "make a plan"),
-    ("switch the model", ["\x0c", *"tour", ENTER], "demo/tour"),
+    ("fork into a new git worktree", ["\x1bt", Seen("go here"), "w"], "tab 3/3"),
+    ("send the last prompt to another model", ["\x1br", Seen("film/other"), ENTER], "Another"),
+    ("leave a branch with a summary", ["\x1bt", Seen("go here"), "g", "s", ENTER], "❯ make a plan"),
+    ("switch the model", ["\x0c", Seen("film/other"), *"tour", ENTER], "scripted demo"),
     ("switch back", ["\x1bM"], "film/other"),
-    ("find a text in all sessions, at its entry", ["\x1bs", "\t", *"plan", ENTER], "Tree · conversation"),
+    ("find a text in all sessions, at its entry", ["\x1bs", Seen("names"), "\t", *"plan", Seen("prompt: make a plan"), ENTER], "Tree · conversation"),
     ("run two models side by side, and choose one",
-     [ESC, "\x15", *"/fan", ENTER, ENTER, DOWN, ENTER, "\x1bd", *"go", ENTER, Seen("enter apply"), ENTER], "applied"),
+     [ESC, "\x15", *"/fan", ENTER, Seen("☐"), ENTER, Seen("☑"), DOWN, ENTER, "\x1bd", Seen("/fan "), *"go", ENTER, Seen("enter apply"), ENTER],
+     "applied"),
 ]
 
 
@@ -229,13 +232,26 @@ class Film:
     def screen(self):
         return "\n".join("".join(row).rstrip() for row in self.grid)
 
-    def type(self, keys):
-        for key in keys:
+    def view(self):
+        """The title of the view in front: of a box, or of the whole screen."""
+        titles = re.findall(r"^(?:╭─ (.+?)|[ ─]([A-Z][^─]*?)) ─", self.screen(), re.MULTILINE)
+        title = "".join(titles[-1]).strip() if titles else "Conversation"
+        title = "Prompts" if title == "Tree · prompts" else title.split(" · ")[0]
+        return re.sub(r" \d.*", "", title)
+
+    def type(self, keys, pause):
+        """Type keys. Returns the views that they lead through."""
+        views = []
+        for key, after in zip(keys, [*keys[1:], ""]):
             if isinstance(key, Seen):
                 self.shows(key)
-                continue
-            os.write(self.master, key.encode())
-            self.read(PAUSE)
+            else:
+                os.write(self.master, key.encode())
+                self.read(pause)
+            if not isinstance(after, Seen):
+                view = self.view()
+                views += [view] if views[-1:] != [view] else []
+        return views
 
     def shows(self, text):
         """Wait for a text on the screen."""
@@ -263,10 +279,24 @@ def prepare(cwd):
         subprocess.run([*git, *words], cwd=cwd, check=True)
 
 
+def play(film, pause):
+    """Play all jobs. Returns the rows of the table."""
+    rows = ["| job | keys | number | screens |", "|---|---|---|---|"]
+    for job, keys, text in JOBS:
+        views = film.type([*keys, Seen(text)], pause)
+        film.read(4 * pause)
+        keys = [key for key in keys if not isinstance(key, Seen)]
+        names = " ".join(NAMES.get(key, key) for key in keys)
+        rows.append(f"| {job} | `{names}` | {len(keys)} | {', '.join(views)} |")
+    return rows
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    program = os.path.abspath(sys.argv[1])
+    program, options = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    page = options[1] if options[:1] == ["--check"] else None
+    pause = 0.05 if page else PAUSE
     with tempfile.TemporaryDirectory() as folder:
         cwd, home = os.path.join(folder, "project"), os.path.join(folder, "home")
         os.mkdir(cwd)
@@ -275,28 +305,20 @@ def main():
         another_model(home)
         film = Film([program, "--model", "script/model.json", "--permissions", "yolo", "--trust"], cwd, home)
         film.shows("script/model.json")
-        film.type([ESC])
+        film.type([ESC], pause)
         # Three branches: the plan, and two that write the notes.
         for prompt, answer in (("make a plan", "A plan"), ("write one", "Wrote one.")):
-            film.type([*prompt, ENTER])
-            film.shows(answer)
-        film.type([*"/undo", ENTER])
-        film.shows("❯ write one")
-        film.type(["\x15", *"write two", ENTER])
-        film.shows("Wrote two.")
-        film.read(1)
-        print("| job | keys | number |\n|---|---|---|")
-        for job, keys, text in JOBS:
-            film.type(keys)
-            film.shows(text)
-            film.read(1)
-            keys = [key for key in keys if not isinstance(key, Seen)]
-            names = " ".join(NAMES.get(key, key) for key in keys)
-            print(f"| {job} | `{names}` | {len(keys)} |")
-        if len(sys.argv) > 2:
-            film.save(sys.argv[2])
+            film.type([*prompt, ENTER, Seen(answer)], pause)
+        film.type([*"/undo", ENTER, Seen("❯ write one"), "\x15", *"write two", ENTER, Seen("Wrote two.")], pause)
+        film.read(4 * pause)
+        rows = play(film, pause)
         os.kill(film.pid, signal.SIGKILL)
         os.waitpid(film.pid, 0)
+    print("\n".join(rows))
+    if page and "\n".join(rows) not in open(page).read():
+        sys.exit(f"{page} has another table")
+    if options and not page:
+        film.save(options[0])
 
 
 if __name__ == "__main__":

@@ -169,6 +169,7 @@ async fn files_that_osier_restored_were_not_changed_outside_of_it() {
                 entry_id: None,
                 summarize: false,
                 instructions: None,
+                with_files: false,
             }));
             open.until(|event| matches!(event, Event::Tree(TreeEvent::Moved { .. })))
                 .await;

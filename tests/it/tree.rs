@@ -87,6 +87,7 @@ fn to(entry: &str) -> TreeOp {
         entry_id: Some(entry.to_owned()),
         summarize: false,
         instructions: None,
+        with_files: false,
     }
 }
 
@@ -327,23 +328,23 @@ async fn undone_prompts_are_returned_and_redone() {
     let mut open = place.open(SessionChoice::New, answers()).await;
     open.run("one").await;
     open.run("two").await;
-    open.tree(TreeOp::UndoPrompt);
+    open.tree(TreeOp::UndoPrompt { with_files: false });
     assert_eq!(open.moved().await.1.as_deref(), Some("two"));
-    open.tree(TreeOp::UndoPrompt);
+    open.tree(TreeOp::UndoPrompt { with_files: false });
     assert_eq!(open.moved().await.1.as_deref(), Some("one"));
-    open.tree(TreeOp::UndoPrompt);
+    open.tree(TreeOp::UndoPrompt { with_files: false });
     assert_eq!(open.noticed().await, "no earlier prompt on this branch");
-    open.tree(TreeOp::RedoPrompt);
+    open.tree(TreeOp::RedoPrompt { with_files: false });
     assert_eq!(open.moved().await.0, ["one", "first"]);
-    open.tree(TreeOp::RedoPrompt);
+    open.tree(TreeOp::RedoPrompt { with_files: false });
     assert_eq!(open.moved().await.0.len(), 4);
-    open.tree(TreeOp::RedoPrompt);
+    open.tree(TreeOp::RedoPrompt { with_files: false });
     assert_eq!(open.noticed().await, "there is nothing to redo");
     // After a new prompt there is nothing to redo.
-    open.tree(TreeOp::UndoPrompt);
+    open.tree(TreeOp::UndoPrompt { with_files: false });
     open.moved().await;
     open.run("three").await;
-    open.tree(TreeOp::RedoPrompt);
+    open.tree(TreeOp::RedoPrompt { with_files: false });
     assert_eq!(open.noticed().await, "there is nothing to redo");
 }
 
@@ -353,7 +354,7 @@ async fn positions_are_revisited_after_labels_and_restarts() {
     let mut open = place.open(SessionChoice::New, answers()).await;
     open.run("one").await;
     open.run("two").await;
-    open.tree(TreeOp::UndoPrompt);
+    open.tree(TreeOp::UndoPrompt { with_files: false });
     open.moved().await;
     let entry_id = open.ids(Tag::User).await[0].clone();
     open.tree(TreeOp::LabelEntry {
@@ -362,7 +363,7 @@ async fn positions_are_revisited_after_labels_and_restarts() {
     });
     open.tree_event(|event| matches!(event, TreeEvent::EntryLabelled { .. }))
         .await;
-    open.tree(TreeOp::RedoPrompt);
+    open.tree(TreeOp::RedoPrompt { with_files: false });
     assert_eq!(open.moved().await.0.len(), 4);
     open.tree(TreeOp::GoForward);
     let (messages, prompt) = open.moved().await;
@@ -382,7 +383,7 @@ async fn a_move_after_the_current_entry_ends_the_undo_of_the_next_prompt() {
     let mut open = place.open(SessionChoice::New, answers()).await;
     open.run("one").await;
     open.run("two").await;
-    open.tree(TreeOp::UndoPrompt);
+    open.tree(TreeOp::UndoPrompt { with_files: false });
     assert_eq!(open.moved().await.1.as_deref(), Some("two"));
     let first = open.ids(Tag::Assistant).await[0].clone();
     for _ in 0..2 {
@@ -513,6 +514,7 @@ async fn failed_branch_summary_cancels_the_move() {
         entry_id: Some(given[0].clone()),
         summarize: true,
         instructions: Some("mind the tests".to_owned()),
+        with_files: false,
     };
     open.tree(leave.clone());
     open.tree_event(|event| *event == TreeEvent::BranchSummaryStart)
@@ -554,6 +556,7 @@ async fn a_truncated_branch_summary_is_not_stored() {
         entry_id: Some(given[0].clone()),
         summarize: true,
         instructions: None,
+        with_files: false,
     });
     let failed = open
         .tree_event(|event| matches!(event, TreeEvent::BranchSummaryFailed { .. }))
@@ -984,7 +987,7 @@ async fn fan_needs_models_and_can_be_interrupted() {
         matches!(event, TreeEvent::LaneUpdate { state } if state.lane == 1 && state.turns == 1)
     })
     .await;
-    open.tree(TreeOp::UndoPrompt);
+    open.tree(TreeOp::UndoPrompt { with_files: false });
     assert!(open.noticed().await.contains("esc"));
     open.host.send(osier_agent::Op::Abort.into());
     let lanes = fan_ended(&mut open).await;

@@ -439,7 +439,9 @@ async fn restore(session: &mut OpenSession, at: FilesAt) {
 
 /// Sends the requests of `/undo files`.
 async fn undo_with_files(session: &mut OpenSession) {
-    session.host.send(Op::Tree(TreeOp::UndoPrompt));
+    session
+        .host
+        .send(Op::Tree(TreeOp::UndoPrompt { with_files: false }));
     let is_moved = |event: &Event| matches!(event, Event::Tree(TreeEvent::Moved { .. }));
     let events = session.until(is_moved).await;
     let Some(Event::Tree(TreeEvent::Moved { from, .. })) = events.last() else {

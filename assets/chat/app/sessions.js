@@ -6,6 +6,13 @@ import { basename, line, period, when } from "./format.js";
 /** The meaning of the dot of an open session. */
 const STATES = { working: "running", waiting: "waiting for an answer", idle: "idle", unread: "unread" };
 
+/** The name, else the first prompt. A fork without a name of its own says of what it is one. */
+function listTitle({ name, firstPrompt, lastPrompt, forkOf }) {
+  if (name && name !== forkOf) return name;
+  if (!forkOf) return firstPrompt ?? "";
+  return lastPrompt ? `fork of ${line(forkOf, 24)}: ${lastPrompt}` : `fork of ${line(forkOf, 24)}`;
+}
+
 export class SessionList {
   #rows = { open: [], stored: [] };
   /** The words to search for, and what was found: `null` before an answer. */
@@ -41,8 +48,8 @@ export class SessionList {
       .filter(({ id }) => !open.has(id));
   }
 
-  #fits({ name, firstPrompt, cwd }) {
-    const text = `${name ?? ""} ${firstPrompt ?? ""} ${cwd}`.toLowerCase();
+  #fits(row) {
+    const text = `${listTitle(row)} ${row.firstPrompt ?? ""} ${row.cwd}`.toLowerCase();
     return this.words
       .toLowerCase()
       .split(/\s+/)
@@ -79,7 +86,7 @@ export class SessionList {
 
   #row(row, here, isOpen) {
     const state = isOpen ? (row.state === "idle" && row.unread ? "unread" : (row.state ?? "idle")) : null;
-    const name = row.name || line(row.firstPrompt, 90) || "New session";
+    const name = line(listTitle(row), 90) || "New session";
     const dot =
       state &&
       el("span", { class: `dot ${state}`, title: STATES[state] }, el("span", { class: "unseen" }, STATES[state]));

@@ -33,6 +33,9 @@ pub struct BranchFacts {
     pub prompt: String,
     /// The last answer.
     pub answer: String,
+    /// All prompts and answers in order, at most 64 KiB: texts in the middle are left out first.
+    #[serde(default)]
+    pub conversation: Vec<BranchText>,
     /// `PROVIDER/ID` of the models that answered.
     pub models: BTreeSet<String>,
     pub messages: usize,
@@ -42,6 +45,33 @@ pub struct BranchFacts {
     pub duration_ms: u64,
     /// The changed files by path: from checkpoints if the branch has any, otherwise from tool results.
     pub files: BTreeMap<String, FileChanges>,
+}
+
+/// A text of a branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum BranchText {
+    Prompt {
+        text: String,
+    },
+    Answer {
+        text: String,
+    },
+    /// These prompts and answers are left out here.
+    LeftOut {
+        messages: usize,
+    },
+}
+
+impl BranchText {
+    /// Bytes of the text.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Prompt { text } | Self::Answer { text } => text.len(),
+            Self::LeftOut { .. } => 0,
+        }
+    }
 }
 
 /// Changes of one file.

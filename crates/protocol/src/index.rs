@@ -1,6 +1,6 @@
 //! Requests and events about stored sessions: lists, search, previews.
 
-use osier_base::text;
+use crate::fork_title;
 use osier_llm::Usage;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -347,21 +347,9 @@ impl SessionRow {
 
     /// The title in lists: a fork without a name of its own says of what it is one, and has its last prompt.
     pub fn list_title(&self) -> String {
-        /// Columns of the title of the other session.
-        const SOURCE: usize = 24;
-        let Some(source) = &self.fork_of else {
-            return self.title().to_owned();
-        };
-        let mut own = self.name.iter().filter(|name| !name.is_empty());
-        if own.any(|name| name != source) {
-            return self.title().to_owned();
-        }
-        let source = text::single_line(source);
-        let source = text::truncate(&source, SOURCE);
-        match &self.last_prompt {
-            Some(prompt) => format!("fork of {source}: {prompt}"),
-            None => format!("fork of {source}"),
-        }
+        let (name, source) = (self.name.as_deref(), self.fork_of.as_deref());
+        let fork = fork_title(name, source, self.last_prompt.as_deref());
+        fork.unwrap_or_else(|| self.title().to_owned())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sessions in lists, and ways to open one.
 
-use osier_base::text::{counted, head_bytes};
+use osier_base::text::{self, counted, head_bytes};
 use osier_llm::Usage;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -24,6 +24,9 @@ pub struct SessionInfo {
     pub contents: Option<SessionContents>,
     /// Whether a partial answer was restored after a crash.
     pub recovered_draft: bool,
+    /// The title of the session from which it was forked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork_of: Option<String>,
 }
 
 /// A session that ran in another directory than the one in which it is open, or could be opened.
@@ -115,10 +118,43 @@ pub struct SessionSummary {
     pub cwd: String,
     pub name: Option<String>,
     pub first_prompt: Option<String>,
+    /// The start of the prompt that was stored last, if it is near the end of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_prompt: Option<String>,
+    /// The title of the session from which it was forked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork_of: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub modified: i64,
     /// Bytes of the file.
     pub size: u64,
+}
+
+impl SessionSummary {
+    /// The title in lists: the name, else the first prompt. A fork says of what it is one.
+    pub fn list_title(&self) -> Option<String> {
+        let (name, source) = (self.name.as_deref(), self.fork_of.as_deref());
+        let fork = fork_title(name, source, self.last_prompt.as_deref());
+        fork.or_else(|| self.name.clone().filter(|name| !name.is_empty()))
+            .or_else(|| self.first_prompt.clone())
+    }
+}
+
+/// The title of a fork without a name of its own: of what it is one, and its last prompt.
+pub fn fork_title(
+    name: Option<&str>,
+    source: Option<&str>,
+    last_prompt: Option<&str>,
+) -> Option<String> {
+    /// Columns of the title of the other session.
+    const SOURCE: usize = 24;
+    let own = name.filter(|name| !name.is_empty() && Some(*name) != source);
+    let source = text::single_line(source.filter(|_| own.is_none())?);
+    let source = text::truncate(&source, SOURCE);
+    Some(match last_prompt {
+        Some(prompt) => format!("fork of {source}: {prompt}"),
+        None => format!("fork of {source}"),
+    })
 }
 
 osier_base::words! {

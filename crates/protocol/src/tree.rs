@@ -93,6 +93,9 @@ osier_base::requests! {
             /// instructions for the summary
             #[serde(default, skip_serializing_if = "Option::is_none")]
             instructions: Option<String>,
+            /// refuse the move if the files of that point cannot be restored; `restore_files` restores them
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            with_files: bool,
         },
         /// Continue after an entry of any kind.
         #[request(Tree, Change + session => Moved | BranchSummaryFailed)]
@@ -181,10 +184,18 @@ osier_base::requests! {
         },
         /// Move to before the last prompt.
         #[request(Tree, Change + session => Moved | BranchSummaryFailed)]
-        UndoPrompt,
+        UndoPrompt {
+            /// refuse the move if the files of the last prompt cannot be restored
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            with_files: bool,
+        },
         /// Move back to where the last `undo_prompt` or `move_to` was sent.
         #[request(Tree, Change + session => Moved | BranchSummaryFailed)]
-        RedoPrompt,
+        RedoPrompt {
+            /// refuse the move if the files of that point cannot be restored
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            with_files: bool,
+        },
         /// Move back to the position before the last move. Sessions store the history of positions.
         #[request(Tree, Change + session => Moved | BranchSummaryFailed)]
         GoBack,

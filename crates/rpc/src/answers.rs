@@ -418,13 +418,14 @@ pub(super) fn branch(
             .map(str::to_owned)
     };
     let op = match (text("entryId"), text("summary")) {
-        (None, None) => TreeOp::UndoPrompt,
+        (None, None) => TreeOp::UndoPrompt { with_files: false },
         (entry_id, None) => TreeOp::Branch { entry_id },
         (entry_id, Some(summary)) => TreeOp::MoveTo {
             last_prompt: entry_id.is_none(),
             entry_id,
             summarize: true,
             instructions: Some(summary).filter(|text| !text.trim().is_empty()),
+            with_files: false,
         },
     };
     Ok(FirstStep::Request(Op::Tree(op)))

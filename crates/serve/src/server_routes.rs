@@ -224,23 +224,14 @@ pub(super) async fn list(
     sort::by_key(&mut open, |session| std::cmp::Reverse(session.modified));
     let data = server.registry.template().folders.data.clone();
     let reading = osier_base::task::spawn_blocking(move || {
-        SessionDirectory::new(&data).newest(Scope::All, MAX_STORED)
+        let directory = SessionDirectory::new(&data);
+        let stored = directory.newest(Scope::All, MAX_STORED)?.into_iter();
+        Ok(stored.map(|session| directory.listed(session)).collect())
     });
     let stored = reading.await.unwrap_or_else(|_| Ok(Vec::new()));
     let unreadable = |error: SessionError| ApiError::new(ErrorCode::Unavailable, error.to_string());
-    let stored = stored.map_err(unreadable)?.into_iter();
-    let stored = stored
-        .filter(|session| open.iter().all(|open| open.id != session.id))
-        .map(|session| SessionSummary {
-            id: session.id,
-            path: session.path.to_string_lossy().into_owned(),
-            cwd: session.cwd,
-            name: session.name,
-            first_prompt: session.first_prompt,
-            modified: session.modified,
-            size: session.size,
-        })
-        .collect();
+    let mut stored: Vec<SessionSummary> = stored.map_err(unreadable)?;
+    stored.retain(|session| open.iter().all(|open| open.id != session.id));
     Ok(Json(Sessions { open, stored }))
 }
 

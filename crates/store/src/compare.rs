@@ -1,6 +1,6 @@
 //! Compares two branches: their answers, tool calls, cost and changed files since their common ancestor.
 
-use osier_protocol::{BranchFacts, Comparison};
+use osier_protocol::{BranchFacts, BranchText, Comparison};
 
 use serde_json::Value;
 
@@ -50,6 +50,7 @@ impl EntryIndex {
             entries
                 .filter_map(into_message)
                 .for_each(|message| count_message(&mut facts, &message));
+            leave_out_middle(&mut facts.conversation);
             facts
         };
         Comparison {
@@ -63,8 +64,12 @@ impl EntryIndex {
 fn count_message(facts: &mut BranchFacts, message: &AgentMessage) {
     facts.messages += 1;
     match message {
-        AgentMessage::User(prompt) if facts.prompt.is_empty() => {
-            head_bytes(&prompt.text, TEXT).clone_into(&mut facts.prompt);
+        AgentMessage::User(prompt) => {
+            let text = head_bytes(&prompt.text, TEXT).to_owned();
+            if facts.prompt.is_empty() {
+                facts.prompt.clone_from(&text);
+            }
+            facts.conversation.push(BranchText::Prompt { text });
         }
         AgentMessage::Assistant(answer) => {
             facts
@@ -74,12 +79,43 @@ fn count_message(facts: &mut BranchFacts, message: &AgentMessage) {
             facts.duration_ms += answer.duration_ms;
             facts.tool_calls += answer.tool_calls().count();
             if let Some(text) = message.answer() {
-                head_bytes(&text, TEXT).clone_into(&mut facts.answer);
+                let text = head_bytes(&text, TEXT).to_owned();
+                facts.answer.clone_from(&text);
+                facts.conversation.push(BranchText::Answer { text });
             }
         }
         AgentMessage::ToolResult(result) => count_result(facts, result),
         _ => {}
     }
+}
+
+/// Leaves out texts in the middle until the others have at most [`TEXT`] bytes: the last text stays, and the first ones as
+/// far as they fit into a half.
+fn leave_out_middle(texts: &mut Vec<BranchText>) {
+    let sizes: Vec<usize> = texts.iter().map(BranchText::size).collect();
+    let total: usize = sizes.iter().sum();
+    if total <= TEXT {
+        return;
+    }
+    let last = sizes.len() - 1;
+    let first = fitting(sizes[..last].iter(), TEXT / 2);
+    let room = (TEXT / 2).saturating_sub(sizes[last]);
+    let end = fitting(sizes[first..last].iter().rev(), room);
+    let left_out = first..last - end;
+    let messages = left_out.len();
+    if messages > 0 {
+        texts.splice(left_out, [BranchText::LeftOut { messages }]);
+    }
+}
+
+/// How many sizes, from the first on, fit into `room`.
+fn fitting<'a>(sizes: impl Iterator<Item = &'a usize>, mut room: usize) -> usize {
+    let fits = |size: &&usize| {
+        let left = room.checked_sub(**size);
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    sizes.take_while(fits).count()
 }
 
 fn count_result(facts: &mut BranchFacts, result: &ToolResultMessage) {

@@ -121,6 +121,29 @@ impl SessionDirectory {
         files.into_iter().find(|path| id_of(path) == Some(id))
     }
 
+    /// The row of a list for clients. Reads the source of a fork; blocks.
+    pub fn listed(&self, session: SessionSummary) -> osier_protocol::SessionSummary {
+        let parent = session.parent_session.as_deref();
+        osier_protocol::SessionSummary {
+            fork_of: parent.and_then(|parent| self.source_title(parent)),
+            id: session.id,
+            path: session.path.to_string_lossy().into_owned(),
+            cwd: session.cwd,
+            name: session.name,
+            first_prompt: session.first_prompt,
+            last_prompt: session.last_prompt,
+            modified: session.modified,
+            size: session.size,
+        }
+    }
+
+    /// The title of the session with the id `parent`, from which another one was forked. Blocks.
+    pub fn source_title(&self, parent: &str) -> Option<String> {
+        let source = summarize(&self.file_of(parent)?).ok()?;
+        let name = source.name.filter(|name| !name.is_empty());
+        name.or(source.first_prompt)
+    }
+
     /// The paths of the project, the present one first; none for all projects.
     fn paths(&self, scope: Scope<'_>) -> Vec<PathBuf> {
         match scope {

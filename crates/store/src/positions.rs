@@ -1,6 +1,8 @@
 //! The history of positions in the tree, as a browser has it: every move keeps the position that it left. It is
 //! derived from the moves in the session file, so it outlasts the program.
 
+use std::collections::BTreeSet;
+
 use osier_protocol::Jump;
 
 /// Older positions than twice as many are forgotten.
@@ -22,24 +24,40 @@ pub struct Positions {
     undone: usize,
     /// The positions that were left last, for entries elsewhere. They count until a move says that the leaf stays.
     strays: Vec<Position>,
+    /// Entries that were deleted, with all positions after them. The positions stay here, so that the session file gives
+    /// the same history when it is read again.
+    gone: BTreeSet<u32>,
 }
 
 impl Positions {
-    /// The position that a step back returns to.
-    pub fn back(&self) -> Option<Position> {
-        self.strays.last().or(self.back.last()).copied()
+    /// The position that a step back returns to, from the current one.
+    pub fn back(&self, from: Position) -> Option<Position> {
+        self.newest_of(&self.strays, from)
+            .or_else(|| self.newest_of(&self.back, from))
     }
 
     /// The position that a step forward returns to.
-    pub fn forward(&self) -> Option<Position> {
-        let newest = self.forward.last().copied();
+    pub fn forward(&self, from: Position) -> Option<Position> {
+        let newest = self.newest_of(&self.forward, from);
         newest.filter(|_| self.strays.is_empty())
     }
 
     /// The position before the last undone prompt was undone.
-    pub fn undone(&self) -> Option<Position> {
-        let newest = self.back.last().copied();
-        newest.filter(|_| self.undone > 0 && self.strays.is_empty())
+    pub fn undone(&self, from: Position) -> Option<Position> {
+        let first = self.back.len().saturating_sub(self.undone);
+        let newest = self.newest_of(&self.back[first..], from);
+        newest.filter(|_| self.strays.is_empty())
+    }
+
+    /// The newest position that exists and is another one than `from`.
+    fn newest_of(&self, list: &[Position], from: Position) -> Option<Position> {
+        let newest_first = list.iter().rev().copied();
+        let mut others = newest_first.filter(|position| *position != from);
+        others.find(|position| self.exists(position))
+    }
+
+    fn exists(&self, position: &Position) -> bool {
+        position.leaf.is_none_or(|leaf| !self.gone.contains(&leaf))
     }
 
     /// The entries of the newest `count` positions, newest first.
@@ -47,20 +65,16 @@ impl Positions {
         // They are newer than what steps back left.
         let forward = self.forward.iter().filter(|_| !self.strays.is_empty());
         let oldest_first = self.back.iter().chain(forward).chain(&self.strays);
-        let newest = oldest_first.rev().take(count);
+        let existing = oldest_first.rev().filter(|position| self.exists(position));
+        let newest = existing.take(count);
         newest.filter_map(|position| position.leaf).collect()
     }
 
-    /// Forgets positions at entries that `keeps` refuses.
-    pub(super) fn retain(&mut self, keeps: impl Fn(u32) -> bool) {
-        let keeps = |position: &Position| {
-            let mut entries = position.leaf.into_iter().chain(position.before);
-            entries.all(&keeps)
-        };
-        self.back.retain(keeps);
-        self.forward.retain(keeps);
-        self.strays.retain(keeps);
-        self.undone = self.undone.min(self.back.len());
+    /// Learns which entries were deleted.
+    pub(super) fn forget(&mut self, is_deleted: impl Fn(u32) -> bool) {
+        let all = self.back.iter().chain(&self.forward).chain(&self.strays);
+        let leaves = all.filter_map(|position| position.leaf);
+        self.gone = leaves.filter(|leaf| is_deleted(*leaf)).collect();
     }
 
     /// An entry was stored elsewhere: the leaf is there, unless a move says that it stays.
@@ -96,15 +110,18 @@ impl Positions {
         self.continued();
         let undone = self.undone;
         match jump {
-            Jump::Back if self.back.pop().is_some() => {
+            // A step between positions that a deletion made equal.
+            _ if from == to => {}
+            Jump::Back if !self.back.is_empty() => {
+                let taken = take(&mut self.back, to);
                 self.forward.push(from);
-                self.undone = undone.saturating_sub(1);
+                self.undone = undone.saturating_sub(taken);
             }
-            Jump::Forward if self.forward.pop().is_some() => {
+            Jump::Forward if !self.forward.is_empty() => {
+                take(&mut self.forward, to);
                 self.back.push(from);
                 self.undone = 0;
             }
-            _ if from == to => {}
             jump => {
                 self.push(from);
                 if jump == Jump::Undo {
@@ -113,6 +130,15 @@ impl Positions {
             }
         }
     }
+}
+
+/// Removes the newest position that is `to`, and the deleted ones that are newer. Returns how many.
+fn take(list: &mut Vec<Position>, to: Position) -> usize {
+    let found = list.iter().rposition(|position| *position == to);
+    let place = found.unwrap_or(list.len().saturating_sub(1));
+    let taken = list.len() - place;
+    list.truncate(place);
+    taken
 }
 
 #[cfg(test)]
@@ -140,23 +166,24 @@ mod tests {
     fn steps_go_back_and_forward_and_a_new_move_loses_no_position() {
         let steps = [(2, Jump::Usual), (3, Jump::Usual), (2, Jump::Back)];
         let positions = moved(9, &steps);
-        assert_eq!(positions.back(), Some(at(9)));
-        assert_eq!(positions.forward(), Some(at(3)));
+        assert_eq!(positions.back(at(2)), Some(at(9)));
+        assert_eq!(positions.forward(at(2)), Some(at(3)));
         let elsewhere = [&steps[..], &[(5, Jump::Usual)]].concat();
         let positions = moved(9, &elsewhere);
         assert_eq!(positions.newest(5), [2, 3, 9]);
-        assert_eq!(positions.forward(), None);
+        assert_eq!(positions.forward(at(5)), None);
     }
 
     #[test]
     fn undone_prompts_are_redone_until_a_message_follows() {
         let undone = [(6, Jump::Undo), (3, Jump::Undo)];
         let mut positions = moved(9, &undone);
-        assert_eq!(positions.undone(), Some(at(6)));
+        assert_eq!(positions.undone(at(3)), Some(at(6)));
         positions.jump(at(3), at(6), Jump::Back);
-        assert_eq!(positions.undone(), Some(at(9)));
+        assert_eq!(positions.undone(at(6)), Some(at(9)));
         positions.forget_undo();
-        assert_eq!((positions.undone(), positions.back()), (None, Some(at(9))));
+        let seen = (positions.undone(at(6)), positions.back(at(6)));
+        assert_eq!(seen, (None, Some(at(9))));
     }
 
     #[test]
@@ -181,12 +208,36 @@ mod tests {
         let mut positions = moved(9, &undone);
         let before = positions.clone();
         positions.stray(at(6));
-        let seen = (positions.back(), positions.forward(), positions.undone());
-        assert_eq!(seen, (Some(at(6)), None, None));
+        let all = |positions: &Positions, from| {
+            let [back, forward] = [positions.back(from), positions.forward(from)];
+            (back, forward, positions.undone(from))
+        };
+        assert_eq!(all(&positions, at(11)), (Some(at(6)), None, None));
         assert_eq!(positions.newest(5), [6, 3, 9]);
         positions.jump(at(11), at(6), Jump::Stay);
         assert_eq!(positions, before);
-        let seen = (positions.back(), positions.forward(), positions.undone());
-        assert_eq!(seen, (Some(at(9)), Some(at(3)), Some(at(9))));
+        let known = (Some(at(9)), Some(at(3)), Some(at(9)));
+        assert_eq!(all(&positions, at(6)), known);
+    }
+
+    #[test]
+    fn positions_of_a_deleted_branch_are_left_out_and_the_file_gives_the_same_again() {
+        let moves = [(7, Jump::Usual), (2, Jump::Undo), (8, Jump::Undo)];
+        let mut positions = moved(9, &moves);
+        // Entry 2 is deleted while the conversation is at 8.
+        positions.forget(|entry| entry == 2);
+        assert_eq!(positions.newest(5), [7, 9]);
+        assert_eq!(positions.undone(at(8)), Some(at(7)));
+        positions.jump(at(8), at(7), Jump::Back);
+        let mut again = moved(9, &[&moves[..], &[(7, Jump::Back)]].concat());
+        for positions in [&mut again, &mut positions] {
+            positions.forget(|entry| entry == 2);
+        }
+        assert_eq!(again, positions);
+        assert_eq!(positions.back(at(7)), Some(at(9)));
+        assert_eq!(positions.undone(at(7)), None);
+        // The first position has none before it.
+        positions.jump(at(7), at(9), Jump::Back);
+        assert_eq!(positions.back(at(9)), None);
     }
 }

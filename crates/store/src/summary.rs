@@ -36,6 +36,8 @@ pub struct SessionSummary {
     pub name: Option<String>,
     /// The start of the first user message.
     pub first_prompt: Option<String>,
+    /// The start of the last user message, if it is near the end of the file.
+    pub last_prompt: Option<String>,
     /// Number of messages; an estimate unless `messages_exact` is set.
     pub messages: u64,
     pub messages_exact: bool,
@@ -86,6 +88,7 @@ pub fn summarize(path: &Path) -> Result<SessionSummary, SessionError> {
         messages_exact,
         name: facts.name,
         first_prompt: facts.first_prompt,
+        last_prompt: facts.last_prompt,
         modified: facts.last_timestamp.unwrap_or(written),
         created,
         size,
@@ -130,6 +133,7 @@ fn read_tail(file: &File, size: u64, read: usize) -> io::Result<Vec<u8>> {
 struct Facts {
     name: Option<String>,
     first_prompt: Option<String>,
+    last_prompt: Option<String>,
     messages: u64,
     last_timestamp: Option<i64>,
 }
@@ -159,14 +163,18 @@ impl Facts {
         for line in tail.split(|&byte| byte == b'\n') {
             facts.see(line);
         }
+        let ends = [tail, head];
+        let mut lines = ends
+            .iter()
+            .flat_map(|end| end.rsplit(|&byte| byte == b'\n'));
+        facts.last_prompt = lines.find(|line| is_prompt(line)).and_then(prompt_of);
         facts
     }
 
     fn see(&mut self, line: &[u8]) {
-        let says = |part: &str| find(&line[..line.len().min(200)], part.as_bytes()).is_some();
-        let is_message = says(r#""type":"message""#);
+        let is_message = says(line, r#""type":"message""#);
         self.messages += u64::from(is_message);
-        let needed = self.first_prompt.is_none() && says(r#""role":"user""#);
+        let needed = self.first_prompt.is_none() && says(line, r#""role":"user""#);
         if is_message && !needed {
             self.last_timestamp = timestamp_of(line).or(self.last_timestamp);
             return;
@@ -187,6 +195,23 @@ impl Facts {
         if let Some(message) = glance.message.filter(|message| message.role == "user") {
             self.first_prompt = message.text.as_deref().map(shorten);
         }
+    }
+}
+
+/// Whether the start of an entry's line contains this part.
+fn says(line: &[u8], part: &str) -> bool {
+    find(&line[..line.len().min(200)], part.as_bytes()).is_some()
+}
+
+fn is_prompt(line: &[u8]) -> bool {
+    says(line, r#""type":"message""#) && says(line, r#""role":"user""#)
+}
+
+/// The start of the prompt in the line of its entry, which may be cut.
+fn prompt_of(line: &[u8]) -> Option<String> {
+    match serde_json::from_slice::<Glance>(line) {
+        Ok(glance) => glance.message?.text.as_deref().map(shorten),
+        Err(_) => cut_prompt(line),
     }
 }
 
@@ -245,6 +270,10 @@ mod tests {
             r#"{"type":"label","timestamp":"2026-01-03T10:00:00.000Z","targetId":"a","label":"l"}"#;
         let facts = Facts::of(format!("{message}\n{named}\n{labelled}").as_bytes(), b"");
         assert_eq!(facts.name.as_deref(), Some("first"));
+        let last = message.replace("go", "again");
+        let facts_of_two = Facts::of(format!("{message}\n{last}").as_bytes(), b"");
+        let prompts = (facts_of_two.first_prompt, facts_of_two.last_prompt);
+        assert_eq!(prompts, (Some("go".to_owned()), Some("again".to_owned())));
         assert_eq!(
             facts.last_timestamp,
             milliseconds("2026-01-01T10:00:00.000Z")

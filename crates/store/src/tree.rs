@@ -175,7 +175,8 @@ impl SessionTree {
             self.before = None;
         }
         self.leaf = Some(number);
-        if goes_on && tag.is_message() {
+        // A deleted message has been one.
+        if goes_on && (tag.is_message() || tag == Tag::Deleted) {
             self.before = None;
             self.positions.forget_undo();
         }
@@ -254,11 +255,14 @@ impl SessionTree {
     pub(super) fn jump_to(&mut self, leaf: Option<u32>, before: Option<&str>, jump: Jump) {
         let from = self.position();
         self.move_to(leaf);
-        self.before = before.and_then(|id| self.number(id));
+        // The file can name a prompt that was deleted later.
+        let before = before.and_then(|id| self.number(id));
+        self.before = before.filter(|before| !self.is_deleted(*before));
         self.positions.jump(from, self.position(), jump);
     }
 
-    fn position(&self) -> Position {
+    /// The current position.
+    pub fn position(&self) -> Position {
         Position {
             leaf: self.leaf,
             before: self.before,
@@ -269,7 +273,7 @@ impl SessionTree {
     pub(super) fn forget_deleted(&mut self) {
         if self.nodes.iter().any(|node| node.tag == Tag::Deleted) {
             let mut positions = std::mem::take(&mut self.positions);
-            positions.retain(|entry| !self.is_deleted(entry));
+            positions.forget(|entry| self.is_deleted(entry));
             self.positions = positions;
             let before = self.before;
             self.before = before.filter(|before| !self.is_deleted(*before));

@@ -67,14 +67,12 @@ async fn rewind(
             None => return Err("the session has ended".to_owned()),
         }
     }
-    if args.files {
-        look_for_files(&args.entry, session, events).await?;
-    }
     let op = TreeOp::MoveTo {
         entry_id: Some(args.entry.clone()),
         last_prompt: false,
         summarize: false,
         instructions: None,
+        with_files: args.files,
     };
     let (moved, problems) = answers(session, events, op.into()).await?;
     let moved = moved.into_iter().find_map(|event| match event {
@@ -99,32 +97,6 @@ async fn rewind(
         return restore(session, events, out).await;
     }
     Ok(Exit::Success)
-}
-
-/// Fails if no files can be restored at the entry.
-async fn look_for_files(
-    entry: &str,
-    session: &SessionHandle,
-    events: &mut Subscription<Event>,
-) -> Result<(), String> {
-    let op = CheckpointOp::PreviewFiles {
-        request: 0,
-        at: FilesAt::Entry {
-            entry_id: entry.to_owned(),
-        },
-    };
-    let (found, problems) = answers(session, events, Op::Checkpoint(op)).await?;
-    let preview = found.into_iter().find_map(|event| match event {
-        Event::Checkpoint(CheckpointEvent::FilesPreview { known, .. }) => Some(known),
-        _ => None,
-    });
-    match preview {
-        Some(true) => Ok(()),
-        Some(false) => Err(format!(
-            "no files are recorded for the entry `{entry}`: nothing was moved; rewind without `--files`"
-        )),
-        None => Err(format!("{}: nothing was moved", problems.join("\n"))),
-    }
 }
 
 /// Restores the files of the entry to which the session has moved.

@@ -98,7 +98,8 @@ fn rewind_looks_before_it_moves() {
         .args(["rewind", &id, "00000000", "--files"])
         .run();
     assert_eq!(files.code, Some(2), "{files:?}");
-    assert!(files.stderr.contains("nothing was moved"), "{files:?}");
+    let cause = "no entry `00000000` in this session";
+    assert!(files.stderr.contains(cause), "{files:?}");
     assert_eq!(current(), before);
     // The scripted model of the session is not selected here: a warning, no failure.
     let prompt = &entries()[2];

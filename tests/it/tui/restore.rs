@@ -36,6 +36,9 @@ async fn files_are_restored_after_an_undo_and_redone() {
         .await;
 }
 
+/// The editor without text.
+const EMPTY: &str = "Ask, or type / for commands";
+
 /// A session whose last prompt wrote `notes.txt`.
 async fn written() -> (Screen, PathBuf) {
     let write = json!({"file_path": "notes.txt", "content": "one\n"});
@@ -224,4 +227,50 @@ async fn undo_never_offers_changes_by_hand_before_the_prompt() {
     screen.press("enter");
     assert!(!screen.screen().contains("Restore files"));
     assert_eq!(read("first.txt").unwrap(), "edited again\n");
+}
+
+#[tokio::test]
+async fn a_move_with_files_is_refused_where_they_cannot_be_restored() {
+    let write = json!({"file_path": "notes.txt", "content": "one\n"});
+    let script = Script::new()
+        .turn(|turn| turn.tool("write", write))
+        .turn(|turn| turn.text("Written."));
+    let screen = Screen::new(80, 24).script(script);
+    let screen = screen.settings(|settings| settings.checkpoints = false);
+    let mut screen = screen.start().await;
+    screen.send("write notes").settled().await;
+    let refusal = "not moved: this session records no files";
+    screen.send("/undo both").shows(refusal).await;
+    screen.press("alt+t").shows("write notes").await;
+    screen.press("g r").shows(refusal).await;
+    let conversation = "\
+▌ write notes
+
+● write notes.txt
+    1 + one
+
+  Written.
+
+! not moved: this session records no files";
+    assert_eq!(screen.conversation().trim(), conversation);
+    assert_eq!(screen.editor(), EMPTY);
+}
+
+#[tokio::test]
+async fn the_tree_does_not_move_with_files_where_none_were_recorded() {
+    let script = Script::new().turn(|turn| turn.text("hi"));
+    let mut screen = Screen::new(80, 24).script(script).start().await;
+    screen.send("hello").settled().await;
+    screen.press("alt+t").shows("hello").await;
+    let refusal = "not moved: no checkpoint of the files at that point";
+    screen.press("g r").shows(refusal).await;
+    assert_eq!(screen.editor(), EMPTY);
+    // A turn that changed no file is undone.
+    let unchanged = "no files to restore: that turn changed none";
+    screen.send("/undo both").shows(unchanged).await;
+    assert_eq!(screen.editor(), "hello");
+    screen.press("ctrl+u").send("/redo both");
+    screen
+        .shows("went back; alt+right goes forward again")
+        .await;
 }

@@ -258,12 +258,12 @@ pub(super) fn import(path: &str) -> Parsed {
 
 /// Goes back to before the last prompt.
 pub(super) fn undo(argument: &str) -> Parsed {
-    without_files("undo", argument, TreeOp::UndoPrompt)
+    without_files("undo", argument, TreeOp::UndoPrompt { with_files: false })
 }
 
 /// Reverts `undo`.
 pub(super) fn redo(argument: &str) -> Parsed {
-    without_files("redo", argument, TreeOp::RedoPrompt)
+    without_files("redo", argument, TreeOp::RedoPrompt { with_files: false })
 }
 
 fn without_files(command: &str, argument: &str, op: TreeOp) -> Parsed {
@@ -293,8 +293,10 @@ mod tests {
 
     #[test]
     fn undo_and_redo_move_in_the_conversation() {
-        assert_eq!(undo(""), Ok(vec![TreeOp::UndoPrompt.into()]));
-        assert_eq!(redo(""), Ok(vec![TreeOp::RedoPrompt.into()]));
+        let with_files = false;
+        let undone = vec![TreeOp::UndoPrompt { with_files }.into()];
+        let redone = vec![TreeOp::RedoPrompt { with_files }.into()];
+        assert_eq!((undo(""), redo("")), (Ok(undone), Ok(redone)));
         let elsewhere = "`/undo files` works in the terminal".to_owned();
         assert_eq!(undo("files"), Err(elsewhere));
     }

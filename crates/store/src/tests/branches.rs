@@ -1,6 +1,6 @@
 use super::*;
 use crate::{EntryIndex, Position, SessionError, SessionTree, load};
-use osier_protocol::{Jump, Outline, Tag};
+use osier_protocol::{BranchText, Jump, Outline, Tag};
 
 /// A chain of entries with numbered ids.
 fn chain(count: u32) -> Vec<Entry> {
@@ -57,6 +57,38 @@ fn path_of_100000_entries_is_outlined_compared_and_left() {
     );
     assert_eq!(texts(&index.left_behind(Some("side0000"))), ["x"]);
     assert_eq!(index.left_behind(None).len(), COUNT as usize);
+}
+
+#[test]
+fn comparison_has_all_texts_of_a_branch_and_leaves_out_the_middle_of_a_long_one() {
+    let answers = |length: usize| {
+        let mut kinds = vec![user("one"), assistant("first")];
+        kinds.extend([user("two"), assistant(&"x".repeat(length))]);
+        kinds.extend([user("three"), assistant("last")]);
+        let mut entries: Vec<Entry> = Vec::new();
+        for kind in kinds {
+            entries.push(Entry {
+                id: id(entries.len() as u32),
+                parent_id: entries.last().map(|entry| entry.id.clone()),
+                timestamp: String::new(),
+                kind,
+            });
+        }
+        let index = index_of(entries, &id(5));
+        index.compare(Some(&id(5)), None).left.conversation
+    };
+    let prompt = |text: &str| BranchText::Prompt { text: text.into() };
+    let answer = |text: &str| BranchText::Answer { text: text.into() };
+    let (one, two) = ([prompt("one"), answer("first")], prompt("two"));
+    let end = [prompt("three"), answer("last")];
+    let mut all = one.to_vec();
+    all.extend([two.clone(), answer("xx")]);
+    all.extend(end.clone());
+    assert_eq!(answers(2), all);
+    let mut short = one.to_vec();
+    short.extend([two, BranchText::LeftOut { messages: 1 }]);
+    short.extend(end);
+    assert_eq!(answers(70_000), short);
 }
 
 #[test]
@@ -117,7 +149,7 @@ async fn branch_writer_does_not_move_the_leaf() {
     again.findings().await.unwrap();
     again
         .index()
-        .read(|tree| assert_eq!(tree.positions().back(), None));
+        .read(|tree| assert_eq!(tree.positions().back(tree.position()), None));
     for tip in &tips {
         let context = again.index().context(Some(tip));
         assert_eq!(context.len(), 4);
@@ -152,8 +184,14 @@ async fn positions_are_the_same_after_a_crash() {
         store.index().read(|tree| {
             let positions = tree.positions();
             let id = |position: Option<Position>| Some(tree.id(position?.leaf?));
-            assert_eq!(id(positions.back()).as_ref(), Some(&second.id));
-            assert_eq!(id(positions.forward()).as_ref(), Some(&first.id));
+            assert_eq!(
+                id(positions.back(tree.position())).as_ref(),
+                Some(&second.id)
+            );
+            assert_eq!(
+                id(positions.forward(tree.position())).as_ref(),
+                Some(&first.id)
+            );
             assert_eq!(tree.before(), tree.number(&second.id));
         });
         assert_eq!(store.index().outline(0).recent, [2]);
@@ -176,7 +214,8 @@ async fn a_restored_state_leaves_the_steps_forward_after_a_crash() {
     again.findings().await.unwrap();
     let positions = |store: &SessionStore| store.index().read(|tree| tree.positions().clone());
     assert_eq!(positions(&again), positions(&store));
-    let forward = positions(&again).forward();
+    let at = again.index().read(SessionTree::position);
+    let forward = positions(&again).forward(at);
     assert_eq!(forward.and_then(|position| position.before), Some(1));
 }
 

@@ -123,6 +123,12 @@ pub trait Component<C: Commands, A>: Any {
         true
     }
 
+    /// The meaning of a command in this component, if it is not the usual one.
+    fn meaning(&self, command: C) -> Option<&'static str> {
+        let _ = command;
+        None
+    }
+
     /// Whether the component receives every key directly, ignoring all bindings.
     fn captures(&self) -> bool {
         false

@@ -57,6 +57,8 @@ pub struct Select {
     /// For each item whether it is listed only when all items are shown; empty when there is no such item.
     extra: Vec<bool>,
     lists_all: bool,
+    /// The letters of the query are only scattered in the matching items.
+    scattered: bool,
 }
 
 /// Minimum letters of a query that finds items by the starts of their words.
@@ -76,6 +78,7 @@ impl Select {
             matcher: Matcher::new(Config::DEFAULT),
             extra: Vec::new(),
             lists_all: false,
+            scattered: false,
         };
         select.relist();
         select
@@ -168,6 +171,11 @@ impl Select {
         self.shown.is_empty()
     }
 
+    /// Whether the matching items have the letters of the query only scattered.
+    pub fn is_scattered(&self) -> bool {
+        self.scattered
+    }
+
     /// Number of listed items.
     pub fn total(&self) -> usize {
         self.listed().len()
@@ -229,6 +237,7 @@ impl Select {
     fn filter_items(&mut self) {
         self.selected = 0;
         self.top = 0;
+        self.scattered = false;
         let has_number = |name: &str| {
             let mut numbers = self.items.iter().flat_map(|item| &item.numbers);
             numbers.any(|(known, _)| *known == name)
@@ -256,6 +265,7 @@ impl Select {
         if scored.is_empty() {
             pattern = scattered;
             scored = self.matches(query, &listed, &pattern, false);
+            self.scattered = !scored.is_empty();
         }
         let mut buffer = Vec::new();
         scored.sort_by_key(|(score, index)| {

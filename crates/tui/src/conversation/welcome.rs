@@ -131,8 +131,8 @@ fn recent(start: &Start<'_>, width: u16) -> Vec<Row> {
     let mut rows = vec![Row::plain("  Recent sessions: alt+s", Token::Muted)];
     let now = clock::now_ms();
     for session in start.recent {
-        let name = session.name.as_ref().or(session.first_prompt.as_ref());
-        let name = text::single_line(name.map_or("no prompt", String::as_str));
+        let name = session.list_title();
+        let name = text::single_line(name.as_deref().unwrap_or("no prompt"));
         let age = clock::age(session.modified, now);
         let room = usize::from(width).saturating_sub(text::width(&age) + 4);
         let name = text::truncate(&name, room.min(60));
@@ -220,7 +220,16 @@ mod tests {
             first_prompt: Some("Fix the\nlast check".to_owned()),
             modified: clock::now_ms(),
             size: 1,
+            ..SessionSummary::default()
         };
+        let fork = SessionSummary {
+            last_prompt: Some("Try a table".to_owned()),
+            fork_of: Some("Parser".to_owned()),
+            ..session.clone()
+        };
+        let shown = page(80, 40, &start(std::slice::from_ref(&fork)));
+        let last = shown.last().map(String::as_str);
+        assert_eq!(last, Some("  fork of Parser: Try a table  just now"));
         let shown = page(80, 40, &start(std::slice::from_ref(&session)));
         assert_eq!(
             shown[shown.len() - 3..],

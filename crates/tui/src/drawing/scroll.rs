@@ -46,3 +46,14 @@ impl Scroll {
         Handled::Yes
     }
 }
+
+/// The meaning of a command in a view that scrolls and has no selection.
+pub(crate) fn meaning(command: Command) -> Option<&'static str> {
+    match command {
+        Command::Up => Some("Scroll up"),
+        Command::Down => Some("Scroll down"),
+        Command::First => Some("Go to the beginning"),
+        Command::Last => Some("Go to the end"),
+        _ => None,
+    }
+}

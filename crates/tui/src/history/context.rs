@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::actions::{Action, Command};
-use crate::drawing::{Overlays, frame, frame::Panel, layout::docked_panel, scroll::Scroll};
+use crate::drawing::{Overlays, frame, frame::Panel, layout::docked_panel, scroll, scroll::Scroll};
 use crate::status::footer::tokens;
 use osier_base::{clock, text};
 use osier_llm::Usage;
@@ -372,6 +372,13 @@ impl Component<Command, Action> for ContextView {
 
     fn uses(&self, command: Command) -> bool {
         frame::is_of_most_lists(command)
+    }
+
+    fn meaning(&self, command: Command) -> Option<&'static str> {
+        match command {
+            Command::Accept => Some("Close"),
+            command => scroll::meaning(command),
+        }
     }
 }
 

@@ -136,6 +136,7 @@ impl TreeState {
                 last_prompt,
                 summarize,
                 instructions,
+                with_files,
             } => {
                 let left = if summarize {
                     LeftBranch::Summarized(instructions)
@@ -147,7 +148,7 @@ impl TreeState {
                 } else {
                     Target::Before(entry_id)
                 };
-                self.go(target, left, Then::Nothing, &cx);
+                self.go_with_files(target, left, Then::Nothing, with_files, &cx);
             }
             TreeOp::Branch { entry_id } => {
                 self.go(
@@ -165,12 +166,10 @@ impl TreeState {
                     &cx,
                 );
             }
-            TreeOp::UndoPrompt => {
-                self.go(Target::LastPrompt, LeftBranch::Kept, Then::Undone, &cx);
-            }
-            TreeOp::RedoPrompt => self.step(Step::Redo, &cx),
-            TreeOp::GoBack => self.step(Step::Back, &cx),
-            TreeOp::GoForward => self.step(Step::Forward, &cx),
+            TreeOp::UndoPrompt { with_files } => self.undo(with_files, &cx),
+            TreeOp::RedoPrompt { with_files } => self.step(Step::Redo, with_files, &cx),
+            TreeOp::GoBack => self.step(Step::Back, false, &cx),
+            TreeOp::GoForward => self.step(Step::Forward, false, &cx),
             TreeOp::LabelEntry { entry_id, label } => self.label(entry_id, &label, emitter).await,
             TreeOp::HideBranch { entry_id, hidden } => self.hide(entry_id, hidden, emitter).await,
             TreeOp::FoldBranch { entry_id, folded } => self.fold(entry_id, folded, emitter).await,
@@ -211,11 +210,25 @@ impl TreeState {
 
     /// Has the agent move to another entry.
     pub(crate) fn go(&self, target: Target, left: LeftBranch, then: Then, cx: &TreeContext<'_>) {
+        self.go_with_files(target, left, then, false, cx);
+    }
+
+    /// The same; `with_files` refuses the move if the files of the target cannot be restored.
+    fn go_with_files(
+        &self,
+        target: Target,
+        left: LeftBranch,
+        then: Then,
+        with_files: bool,
+        cx: &TreeContext<'_>,
+    ) {
         self.agent.change(Box::new(Move {
             store: self.store.clone(),
             target,
             left,
             then,
+            with_files,
+            files: cx.files.cloned(),
             emitter: cx.emitter.clone(),
             compactor: self.compactor.clone(),
             done: cx.done.clone(),
@@ -234,9 +247,15 @@ impl TreeState {
         publish(emitter, event);
     }
 
+    fn undo(&self, with_files: bool, cx: &TreeContext<'_>) {
+        let (target, left) = (Target::LastPrompt, LeftBranch::Kept);
+        self.go_with_files(target, left, Then::Undone, with_files, cx);
+    }
+
     /// A step in the history of positions, which the moves that are still being made change.
-    fn step(&self, step: Step, cx: &TreeContext<'_>) {
-        self.go(Target::Position(step), LeftBranch::Kept, Then::Nothing, cx);
+    fn step(&self, step: Step, with_files: bool, cx: &TreeContext<'_>) {
+        let (target, left) = (Target::Position(step), LeftBranch::Kept);
+        self.go_with_files(target, left, Then::Nothing, with_files, cx);
     }
 
     fn store_summary(&mut self, summary: String, cx: TreeContext<'_>) {

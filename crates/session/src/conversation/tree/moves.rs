@@ -7,16 +7,17 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::target::{NextPrompt, Target};
+use super::target::{NextPrompt, Step, Target};
 use crate::conversation::compaction::{
     Compactor, Draft, SummaryError, Wishes, end, message_tokens, summarize_branch,
 };
 use crate::emitter::{Callback, Emitter};
+use crate::files::checkpoints::{NO_FILES, SessionFiles};
 use osier_agent::{
     AgentAccess, AgentMessage, Change, ChangeOutcome, CompactionOutcome, CompactionReason, History,
     Severity, UserMessage,
 };
-use osier_protocol::{EntryKind, Event, Jump, PageAt, TreeEvent};
+use osier_protocol::{EntryKind, Event, FilesAt, Jump, PageAt, TreeEvent};
 use osier_store::recorder::StoredHistory;
 use osier_store::{Page, SessionError, SessionStore, State};
 
@@ -55,6 +56,10 @@ pub(crate) struct Move {
     pub target: Target,
     pub left: LeftBranch,
     pub then: Then,
+    /// The move is refused if the files of the target cannot be restored.
+    pub with_files: bool,
+    /// Not set if the session records none.
+    pub files: Option<SessionFiles>,
     pub emitter: Emitter,
     /// Knows the model for the summary.
     pub compactor: Compactor,
@@ -146,6 +151,9 @@ impl Move {
         let from = self.store.index().leaf();
         let (target, prompt) = self.find().await?;
         let before = prompt.as_ref().map(|(id, _)| id.as_str());
+        if self.with_files {
+            self.look_for_files(before.or(target.as_deref())).await?;
+        }
         let is_current = target == from && self.store.index().before().as_deref() == before;
         let left = match &self.left {
             LeftBranch::Summarized(instructions) => {
@@ -187,6 +195,26 @@ impl Move {
         });
         read.await
             .map_err(|error| MoveError::Other(error.to_string()))
+    }
+
+    /// Fails if the files at `entry` cannot be restored.
+    async fn look_for_files(&self, entry: Option<&str>) -> Result<(), MoveError> {
+        let missing = |why: &str| MoveError::Other(format!("not moved: {why}"));
+        let files = self.files.as_ref().ok_or_else(|| missing(NO_FILES))?;
+        let at = match (&self.then, entry) {
+            (Then::Undone, _) => FilesAt::LastPrompt,
+            (_, Some(entry)) => FilesAt::Entry {
+                entry_id: entry.to_owned(),
+            },
+            (_, None) => FilesAt::Start,
+        };
+        // The turn that is undone or redone may have changed no file.
+        let is_of_turn = self.then == Then::Undone || self.target == Target::Position(Step::Redo);
+        match files.can_restore(at).await {
+            Ok(is_known) if is_known || is_of_turn => Ok(()),
+            Ok(_) => Err(missing("no checkpoint of the files at that point")),
+            Err(error) => Err(missing(&error)),
+        }
     }
 
     async fn jump(&self, target: Option<&str>, before: Option<&str>) -> Result<(), SessionError> {

@@ -83,17 +83,18 @@ impl Step {
         }
     }
 
-    fn position(self, positions: &Positions) -> Option<Position> {
+    fn position(self, positions: &Positions, from: Position) -> Option<Position> {
         match self {
-            Self::Back => positions.back(),
-            Self::Forward => positions.forward(),
-            Self::Redo => positions.undone(),
+            Self::Back => positions.back(from),
+            Self::Forward => positions.forward(from),
+            Self::Redo => positions.undone(from),
         }
     }
 
     fn find(self, index: &EntryIndex) -> Result<(Option<String>, Option<NextPrompt>), String> {
         let (leaf, before) = index.read(|tree| {
-            let position = self.position(tree.positions()).ok_or(self.refusal())?;
+            let position = self.position(tree.positions(), tree.position());
+            let position = position.ok_or(self.refusal())?;
             let id = |number: Option<u32>| number.map(|number| tree.id(number));
             Ok::<_, &str>((id(position.leaf), id(position.before)))
         })?;

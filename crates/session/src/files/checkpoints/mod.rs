@@ -40,6 +40,9 @@ pub(crate) struct SessionFiles {
     line_counts: Arc<Mutex<LineCounts>>,
 }
 
+/// The answer to requests about files in a session without checkpoints.
+pub(crate) const NO_FILES: &str = "this session records no files";
+
 /// Files whose changed lines are counted.
 const COUNTED_FILES: usize = 1_000;
 
@@ -94,7 +97,7 @@ pub(crate) fn handle(op: CheckpointOp, files: Option<&SessionFiles>, cx: Cx<'_>)
         (None, CheckpointOp::CountChangedLines { request, .. }) => {
             emitter.publish(changed_lines(request, None));
         }
-        (None, _) => emitter.notice(Severity::Warning, "this session records no files"),
+        (None, _) => emitter.notice(Severity::Warning, NO_FILES),
     }
 }
 
@@ -333,6 +336,16 @@ impl SessionFiles {
         let stored = self.session.append_on_branch(parent, entry).await;
         stored.map_err(|error| error.to_string())?;
         self.session.sync().await.map_err(|error| error.to_string())
+    }
+
+    /// Whether files are recorded `at` a point.
+    ///
+    /// # Errors
+    /// The recorded state cannot be restored, for example because old checkpoints were removed.
+    pub(crate) async fn can_restore(&self, at: FilesAt) -> Result<bool, String> {
+        let planning = self.clone();
+        let plan = background(move || planning.plan(&at)).await?;
+        Ok(plan.is_some())
     }
 
     /// The plan for restoring an earlier state; `None` when no state is recorded.

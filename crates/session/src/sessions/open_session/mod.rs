@@ -469,7 +469,11 @@ async fn describe(
         Some(ending) if !ending.complete => None,
         _ => Some(store.findings().await?),
     };
+    let parent = store.header().parent_session.clone();
+    let directory = SessionDirectory::new(&setup.folders.data);
+    let fork_of = osier_base::task::spawn_blocking(move || directory.source_title(&parent?));
     Ok(SessionInfo {
+        fork_of: fork_of.await.ok().flatten(),
         id: store.id().to_owned(),
         path: store.path().map(|path| path.to_string_lossy().into_owned()),
         cwd: setup.cwd.to_string_lossy().into_owned(),

@@ -466,14 +466,7 @@ fn list(
         Some(limit) => directory.newest(scope, usize::try_from(limit).unwrap_or(usize::MAX))?,
         None => directory.list(scope)?,
     };
-    let summaries = summaries.into_iter().map(|summary| SessionSummary {
-        id: summary.id,
-        path: summary.path.to_string_lossy().into_owned(),
-        cwd: summary.cwd,
-        name: summary.name,
-        first_prompt: summary.first_prompt,
-        modified: summary.modified,
-        size: summary.size,
-    });
+    let summaries = summaries.into_iter();
+    let summaries = summaries.map(|summary| directory.listed(summary));
     Ok(summaries.collect())
 }

@@ -282,15 +282,15 @@ macro_rules! commands {
                 Changes "diff" .actions(|| vec![Action::ShowChanges(DiffRange::Session)]).parse(arguments::diff);
                 RestoreFiles "restore" .actions(|| vec![arguments::preview(FilesAt::Here).into()])
                     .parse(arguments::restore).queries(&["checkpoint", "checkpoints"]);
-                UndoPrompt "undo" .actions(|| vec![Action::Move { op: TreeOp::UndoPrompt, files: false }])
+                UndoPrompt "undo" .actions(|| vec![Action::Move { op: TreeOp::UndoPrompt { with_files: false }, files: false }])
                     .parse(|argument| {
                         let files = arguments::preview(FilesAt::LastPrompt);
-                        arguments::step(argument, TreeOp::UndoPrompt, files)
+                        arguments::step(argument, TreeOp::UndoPrompt { with_files: true }, files)
                     });
-                RedoPrompt "redo" .actions(|| vec![Action::Move { op: TreeOp::RedoPrompt, files: false }])
+                RedoPrompt "redo" .actions(|| vec![Action::Move { op: TreeOp::RedoPrompt { with_files: false }, files: false }])
                     .parse(|argument| {
                         let files = Op::Checkpoint(CheckpointOp::UndoRestore);
-                        arguments::step(argument, TreeOp::RedoPrompt, files)
+                        arguments::step(argument, TreeOp::RedoPrompt { with_files: true }, files)
                     });
                 Tree "tree" .feature()
                     .queries(&["branch", "branches", "compare", "label", "bookmark", "hide", "history", "checkpoint"]);

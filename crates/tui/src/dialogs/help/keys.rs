@@ -109,12 +109,15 @@ pub(super) fn wanted_first(is_idle: bool) -> Vec<Command> {
 }
 
 /// Keys and what they do, for the contexts that hold now, the innermost first. `uses` tells the commands that a view has a
-/// use for.
+/// use for, `meaning` those that do something else in it.
 pub(crate) fn keys(
     keymap: &Keymap<Command>,
     contexts: &[&str],
     moment: Moment,
-    uses: impl Fn(Command) -> bool,
+    (uses, meaning): (
+        impl Fn(Command) -> bool,
+        impl Fn(Command) -> Option<&'static str>,
+    ),
 ) -> Vec<(String, String)> {
     let of_prompt = |rows: &[Row]| {
         let shown = rows.iter().filter_map(|row| row.shown(keymap, contexts));
@@ -125,7 +128,7 @@ pub(crate) fn keys(
         Moment::Working => of_prompt(WORKING),
         Moment::View => {
             let mut parts = contexts.split(|context| matches!(*context, "editor" | "global"));
-            of_view(keymap, parts.next().unwrap_or_default(), uses)
+            of_view(keymap, parts.next().unwrap_or_default(), uses, meaning)
         }
     };
     if let Some(keys) = key_in_view(keymap, contexts, Command::Help) {
@@ -194,6 +197,7 @@ fn of_view(
     keymap: &Keymap<Command>,
     contexts: &[&str],
     uses: impl Fn(Command) -> bool,
+    meaning: impl Fn(Command) -> Option<&'static str>,
 ) -> Vec<(String, String)> {
     let mut commands: Vec<Command> = Vec::new();
     for context in contexts {
@@ -209,8 +213,9 @@ fn of_view(
         let keys = key_in_view(keymap, contexts, command)?;
         let mut known = IN_VIEW.iter();
         let known = known.find(|(of, known, _)| contexts.contains(of) && *known == command);
-        let meaning = match known {
-            Some(&(_, _, meaning)) => meaning,
+        let known = known.map(|&(_, _, meaning)| meaning);
+        let meaning = match meaning(command).or(known) {
+            Some(meaning) => meaning,
             None => command.info()?.description,
         };
         Some((keys, meaning.to_owned()))

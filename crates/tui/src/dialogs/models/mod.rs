@@ -1,5 +1,6 @@
 //! Model lists: switch the model, or retry the last prompt with another one.
 
+mod levels;
 mod order;
 mod picker;
 
@@ -10,6 +11,7 @@ use crate::actions::Outbox;
 use crate::drawing::{Overlays, Picker, overlays};
 use crate::input::Editor;
 use crate::status::Footer;
+use levels::Levels;
 use order::Order;
 use osier_base::{clock, sort};
 use osier_protocol::{KeyState, ModelInfo, Op};
@@ -22,6 +24,7 @@ pub(crate) struct Models {
     /// The list shows models without a key too.
     shows_all: Rc<Cell<bool>>,
     order: Rc<Cell<Order>>,
+    levels: Rc<Levels>,
     /// The models that are marked to run side by side.
     marked: Rc<RefCell<Vec<String>>>,
 }
@@ -48,6 +51,7 @@ impl Models {
     /// Lists the models to switch to.
     pub(crate) fn open(&self, footer: &Footer, overlays: &mut Overlays, outbox: &mut Outbox) {
         self.shows_all.set(false);
+        self.levels.clear();
         overlays.push(picker::ID, self.picker(footer));
         outbox.push(Op::ListModels);
     }
@@ -76,7 +80,8 @@ impl Models {
         self.known = models.to_vec();
         sort::by_key(&mut self.known, usability);
         let models = &self.known;
-        editor.set_models(models.iter().map(ModelInfo::reference).collect());
+        let named = |model: &ModelInfo| (model.reference(), model.thinking_levels.clone());
+        editor.set_models(models.iter().map(named).collect());
         overlays::refresh(
             overlays,
             picker::RETRY_ID,
@@ -94,6 +99,6 @@ impl Models {
         let mut models = self.known.clone();
         self.order.get().sort(&mut models);
         let shared = (Rc::clone(&self.shows_all), Rc::clone(&self.order));
-        picker::picker(&models, footer, shared)
+        picker::picker(&models, footer, shared, &self.levels)
     }
 }

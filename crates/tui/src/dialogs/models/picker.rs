@@ -4,12 +4,13 @@
 use std::cell::{Cell as Shared, RefCell};
 use std::rc::Rc;
 
+use super::levels::Levels;
 use super::order::Order;
 use crate::actions::{Action, Command, Effect, Toast};
 use crate::drawing::{Choice, Picker};
 use crate::status::{Footer, footer::tokens};
 use osier_base::{clock, text};
-use osier_llm::Modality;
+use osier_llm::{Modality, ThinkingLevel};
 use osier_protocol::{KeyState, ModelInfo, Op, TreeOp};
 use osier_settings::quoted;
 use osier_term::{Cell, Column, Columns, Face, Item, Row, Token};
@@ -44,6 +45,7 @@ pub(super) fn picker(
     models: &[ModelInfo],
     footer: &Footer,
     (shows_all, order): (Rc<Shared<bool>>, Rc<Shared<Order>>),
+    levels: &Rc<Levels>,
 ) -> Picker<ModelInfo> {
     let title = order.get().title();
     let current = footer.model.as_ref().map(ModelInfo::reference);
@@ -52,25 +54,39 @@ pub(super) fn picker(
         |model: &ModelInfo| model.favourite || model.key != KeyState::Absent || is_current(model);
     let now = footer.clone();
     let listed = models.iter().cloned();
-    Picker::new(title, "no model matches", listed, |model| {
-        let reference = model.reference();
+    let (taken, stored, cycled) = (Rc::clone(levels), Rc::clone(levels), Rc::clone(levels));
+    let shown = Rc::clone(levels);
+    let (level, answers) = (footer.level, current.clone());
+    Picker::new(title, "no model matches", listed, move |model| {
+        let reference = taken.reference(model);
         [Op::SelectModel { reference }]
     })
     .with_columns(COLUMNS)
     .taking("switch")
     .asking(FILTERS)
-    .naming(Command::CycleThinking, "thinking level")
+    .on_global(Command::CycleThinking, "thinking level", move |model| {
+        if answers.as_deref() == Some(&model.reference()) {
+            return [Action::from(Op::CycleThinkingLevel)];
+        }
+        if model.thinking_levels.len() < 2 {
+            let text = format!("{} has no thinking levels", model.reference());
+            return [Toast::info(text).into()];
+        }
+        cycled.choose_next(model, level);
+        // The list comes again, with the level in the preview.
+        [Op::ListModels.into()]
+    })
     .with_few(is_usable, shows_all)
     .on(Command::ListOrder, "order", move |_| {
         order.set(order.get().next());
         // The list comes again, in the new order.
         [Op::ListModels]
     })
-    .on(Command::SaveDefault, "default", |model| {
-        let reference = model.reference();
+    .on(Command::SaveDefault, "default", move |model| {
+        let reference = stored.reference(model);
         let setting = Effect::WriteSetting {
             name: "model".to_owned(),
-            value: Some(quoted(&reference)),
+            value: Some(quoted(&model.reference())),
         };
         [
             Action::CloseLayer,
@@ -82,7 +98,7 @@ pub(super) fn picker(
         let (reference, on) = (model.reference(), !model.favourite);
         [Op::SetFavourite { reference, on }]
     })
-    .with_preview(move |model| preview(model, &now))
+    .with_preview(move |model| preview(model, &now, shown.of(model)))
     .with_selected(is_current)
 }
 
@@ -99,7 +115,7 @@ pub(super) fn retry_picker(models: &[ModelInfo], footer: &Footer) -> Picker<Mode
     })
     .with_columns(COLUMNS)
     .taking("send")
-    .with_preview(move |model| preview(model, &now))
+    .with_preview(move |model| preview(model, &now, None))
     .with_selected(|model| {
         current.as_deref() != Some(&model.reference())
             && model.key != KeyState::Absent
@@ -265,14 +281,14 @@ fn dollars(price: f64) -> String {
     }
 }
 
-/// The facts of a model and the consequences of switching to it.
-fn preview(model: &ModelInfo, now: &Footer) -> Vec<Row> {
+/// The facts of a model and the consequences of switching to it, with the thinking level that is `chosen` for it.
+fn preview(model: &ModelInfo, now: &Footer, chosen: Option<ThinkingLevel>) -> Vec<Row> {
     let mut name = Row::plain(text::single_line(&model.name), Face::bold(Token::Title));
     if model.favourite {
         name.push(" ★", Token::Accent);
     }
     // First: a low screen shows only this, and the list has the rest.
-    let (fit, switch) = consequences(model, now);
+    let (fit, switch) = consequences(model, now, chosen);
     if let Some((fit, token)) = fit {
         name.push(format!(" · {fit}"), token);
     }
@@ -305,7 +321,11 @@ fn preview(model: &ModelInfo, now: &Footer) -> Vec<Row> {
         fact("speed", format!("{speed} tokens a second in your sessions"));
     }
     if model.thinking_levels.len() > 1 {
-        let levels = model.thinking_levels.iter().map(|level| level.name());
+        let used = chosen.unwrap_or(now.level);
+        let levels = model.thinking_levels.iter().map(|level| {
+            let mark = if *level == used { "◂" } else { "" };
+            format!("{}{mark}", level.name())
+        });
         fact("thinking", levels.collect::<Vec<_>>().join(" "));
     }
     fact(
@@ -324,7 +344,11 @@ type Remark = (String, Token);
 
 /// How the conversation so far fits `model`, and the other consequences of switching to it, a line each: first what it
 /// costs.
-fn consequences(model: &ModelInfo, now: &Footer) -> (Option<Remark>, Vec<Remark>) {
+fn consequences(
+    model: &ModelInfo,
+    now: &Footer,
+    chosen: Option<ThinkingLevel>,
+) -> (Option<Remark>, Vec<Remark>) {
     let reference = model.reference();
     let current = now.model.as_ref();
     if current.is_some_and(|current| current.reference() == reference) {
@@ -345,7 +369,7 @@ fn consequences(model: &ModelInfo, now: &Footer) -> (Option<Remark>, Vec<Remark>
     if used > 0 {
         lines.extend(costs(model, now, clock::now_ms()));
     }
-    if !model.thinking_levels.contains(&now.level) {
+    if chosen.is_none() && !model.thinking_levels.contains(&now.level) {
         let text = format!("no thinking level {}: uses the nearest", now.level.name());
         lines.push((text, Token::Warning));
     }
@@ -394,7 +418,7 @@ pub(super) fn costs(model: &ModelInfo, now: &Footer, time: i64) -> Vec<(String, 
 mod tests {
     use super::*;
     use crate::status::footer::Carried;
-    use osier_llm::{AssistantMessage, Price, ThinkingLevel};
+    use osier_llm::{AssistantMessage, Price};
 
     fn model(id: &str, window: u64) -> ModelInfo {
         ModelInfo {
@@ -434,7 +458,7 @@ mod tests {
             ..Footer::default()
         };
         let told = |model: &ModelInfo, now: &Footer| -> Vec<String> {
-            let (fit, lines) = consequences(model, now);
+            let (fit, lines) = consequences(model, now, None);
             let all = fit.into_iter().chain(lines);
             all.map(|(text, _)| text).collect()
         };
@@ -467,7 +491,7 @@ mod tests {
             ]
         );
         // The name is followed by how it fits: three rows of a low screen have the cost.
-        let rows = preview(&model("other", 128_000), &plain);
+        let rows = preview(&model("other", 128_000), &plain, None);
         let rows: Vec<String> = rows.iter().take(3).map(Row::text).collect();
         assert_eq!(
             rows,

@@ -74,7 +74,7 @@ pub(super) struct List {
     /// Commands of the list with their verbs for the key hints, the most important first.
     hints: Vec<(Command, &'static str)>,
     /// A command of the whole screen that belongs to the list, with its verb.
-    pub(super) global_hint: Option<(Command, &'static str)>,
+    global_hint: Option<(Command, &'static str)>,
     /// Shown while nothing is typed.
     pub(super) placeholder: &'static str,
 }
@@ -135,6 +135,12 @@ impl List {
         self.keys.push((command, actions));
     }
 
+    /// A key of the complete screen that does something with the selected item.
+    pub(super) fn set_global_key(&mut self, hint: (Command, &'static str), actions: IndexActions) {
+        self.global_hint = Some(hint);
+        self.keys.push((hint.0, actions));
+    }
+
     pub(super) fn show_few(&mut self, usual: &[bool], shows_all: Rc<Cell<bool>>) {
         self.hints.insert(1, (Command::ShowAll, "all"));
         self.select.set_extra(|index| !usual[index]);
@@ -189,10 +195,20 @@ impl List {
 
     fn narrow(&mut self) {
         let all = self.shows_all.as_ref().map(|shows_all| shows_all.get());
+        let total = self.select.total();
         self.select.list_all(all.unwrap_or_default());
         self.select.set_query(self.query.text());
-        if all == Some(false) && self.select.is_empty() {
+        // Scattered letters find almost anything: a name in the complete list is closer.
+        if all == Some(false) && (self.select.is_empty() || self.select.is_scattered()) {
+            let found_few = !self.select.is_empty();
             self.select.list_all(true);
+            if found_few && self.select.is_scattered() {
+                self.select.list_all(false);
+            }
+        }
+        if self.select.total() != total {
+            // A list of few items has few rows.
+            self.opened = None;
         }
         if let Some(all) = all {
             self.set_hint(Command::ShowAll, if all { "usable" } else { "all" });

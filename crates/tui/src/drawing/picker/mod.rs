@@ -104,10 +104,16 @@ impl<T: Choice> Picker<T> {
         self
     }
 
-    /// Names a key of the complete screen that belongs to the list.
+    /// The verb and the actions of a key of the complete screen, which concerns the selected item in the list.
     #[must_use]
-    pub(crate) fn naming(mut self, command: Command, word: &'static str) -> Self {
-        self.list.global_hint = Some((command, word));
+    pub(crate) fn on_global<R: IntoIterator<Item: Into<Action>>>(
+        mut self,
+        command: Command,
+        word: &'static str,
+        actions: impl Fn(&T) -> R + 'static,
+    ) -> Self {
+        let actions = by_index(&self.items, actions);
+        self.list.set_global_key((command, word), actions);
         self
     }
 

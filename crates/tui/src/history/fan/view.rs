@@ -8,7 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::actions::{Action, Command, Toast};
-use crate::drawing::{frame, preview_pane::written};
+use crate::drawing::{frame, preview_pane::written, scroll};
 use crate::history::tree::changed_file;
 use crate::status::footer::tokens;
 use osier_agent::Op as AgentOp;
@@ -275,7 +275,17 @@ impl Component<Command, Action> for FanView {
     }
 
     fn uses(&self, command: Command) -> bool {
-        frame::is_of_most_lists(command)
+        frame::is_of_most_lists(command) && command != Command::Last
+    }
+
+    fn meaning(&self, command: Command) -> Option<&'static str> {
+        match command {
+            Command::Accept if self.ended => Some("Apply the files of the selected model"),
+            Command::Accept => Some("Apply, when all models are done"),
+            Command::Cancel if self.ended => Some("Leave all results as branches"),
+            Command::Cancel => Some("Stop all models"),
+            command => scroll::meaning(command),
+        }
     }
 }
 

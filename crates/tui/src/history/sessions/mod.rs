@@ -8,7 +8,7 @@ mod view;
 
 use std::path::PathBuf;
 
-use crate::actions::{Outbox, TabRequest, Toast};
+use crate::actions::{Outbox, StoredSession, TabRequest, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use osier_agent::Severity;
@@ -26,6 +26,8 @@ pub(crate) struct Sessions {
     failure: Option<String>,
     /// The session that another osier has, and that osier.
     in_use: Option<(String, Option<SessionHolder>)>,
+    /// How to open the fork that this tab was opened for, without the tab.
+    other_way: Option<String>,
     /// The newest sessions of this directory, for the start page.
     recent: Vec<SessionSummary>,
 }
@@ -55,13 +57,22 @@ impl Sessions {
         is_new_tab: bool,
         outbox: &mut Outbox,
     ) {
+        let other_way = self.other_way.take();
         if is_new_tab && in_use.is_none() {
-            let message = message.to_owned();
+            let message = match other_way {
+                Some(other_way) => format!("cannot open the fork: {message}; {other_way}"),
+                None => message.to_owned(),
+            };
             return outbox.push(TabRequest::Abandon { message });
         }
         self.failure = Some(message.to_owned()).filter(|_| in_use.is_none());
         self.in_use = in_use.map(|(target, holder)| (target.to_owned(), holder.cloned()));
         outbox.push(Op::NewSession);
+    }
+
+    /// The tab opens a fork: if that fails, it is opened in another way.
+    pub(crate) fn expect_fork(&mut self, other_way: String) {
+        self.other_way = Some(other_way);
     }
 
     /// Requests the newest sessions for the start page of a session without messages.
@@ -91,6 +102,17 @@ impl Sessions {
         if let Some((target, holder)) = self.in_use.take() {
             offer_in_use(&target, holder.as_ref(), overlays);
         }
+    }
+}
+
+/// How to open a stored fork, or to remove its worktree.
+pub(crate) fn other_way(fork: &StoredSession) -> String {
+    let id = &fork.target;
+    match &fork.cwd {
+        Some(cwd) => format!(
+            "it is stored: run `osier --resume {id}` in the worktree {cwd}, or remove that with `git worktree remove`"
+        ),
+        None => format!("it is stored: `osier --resume {id}`"),
     }
 }
 
@@ -260,6 +282,7 @@ fn lines(description: &Description) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::actions::Effect;
+    use osier_protocol::Opening;
 
     #[test]
     fn a_session_that_cannot_be_opened_is_replaced_by_one_that_offers_what_to_do() {
@@ -275,6 +298,16 @@ mod tests {
         assert!(overlays.is_empty());
         sessions.set_failed("no such session", None, true, &mut outbox);
         let message = "no such session".to_owned();
+        let closes = Effect::Tabs(TabRequest::Abandon { message });
+        assert_eq!(outbox.take(), [closes.into()]);
+        let fork = StoredSession {
+            target: "0190".to_owned(),
+            cwd: Some("/work-fork-1".to_owned()),
+            opening: Opening::Itself,
+        };
+        sessions.expect_fork(other_way(&fork));
+        sessions.set_failed("its file is damaged", None, true, &mut outbox);
+        let message = "cannot open the fork: its file is damaged; it is stored: run `osier --resume 0190` in the worktree /work-fork-1, or remove that with `git worktree remove`".to_owned();
         let closes = Effect::Tabs(TabRequest::Abandon { message });
         assert_eq!(outbox.take(), [closes.into()]);
         sessions.set_failed("no such session", None, false, &mut outbox);

@@ -7,10 +7,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::actions::{Action, Command};
-use crate::drawing::{frame, preview_pane::written, scroll::Scroll};
+use crate::drawing::{frame, preview_pane::written, scroll, scroll::Scroll};
 use crate::status::footer::tokens;
 use osier_base::{clock, text};
-use osier_protocol::{BranchFacts, Comparison, DiffRange, FileChanges};
+use osier_protocol::{BranchFacts, BranchText, Comparison, DiffRange, FileChanges};
 use osier_term::widgets::diff;
 use osier_term::{Component, Cx, Face, Handled, Row, Span, Token, View, Wrap};
 
@@ -108,21 +108,32 @@ fn column(facts: &BranchFacts, name: &str, cwd: &Path, width: usize) -> Vec<Row>
         clock::human_duration(facts.duration_ms),
     );
     Wrap::new(width).text(&numbers, Token::Muted, &mut rows);
-    if !facts.prompt.is_empty() {
+    for text in &facts.conversation {
         rows.push(Row::default());
-        let mark = [Span::new("❯ ", Token::UserMarker)];
-        let rest = [Span::new("  ", Token::UserMarker)];
-        wrapped(&facts.prompt, width, &mark, &rest, Token::User, &mut rows);
+        match text {
+            BranchText::Prompt { text } => {
+                let mark = [Span::new("❯ ", Token::UserMarker)];
+                let rest = [Span::new("  ", Token::UserMarker)];
+                wrapped(text, width, &mark, &rest, Token::User, &mut rows);
+            }
+            BranchText::Answer { text } => rows.extend(written(text, &[], width, usize::MAX)),
+            BranchText::LeftOut { messages } => {
+                let text = text::counted(*messages, "message", "messages");
+                rows.push(Row::plain(format!("⋯ {text}"), Token::Muted));
+            }
+        }
     }
-    rows.push(Row::default());
-    let answer = match facts.answer.trim() {
-        "" if facts.messages == 0 => {
+    let remark = match facts.conversation.last() {
+        None if facts.messages == 0 => {
             "The other branch continues from this entry, so nothing is only here."
         }
-        "" => "(no answer)",
-        answer => answer,
+        None | Some(BranchText::Prompt { .. }) => "(no answer)",
+        Some(_) => "",
     };
-    rows.extend(written(answer, &[], width, usize::MAX));
+    if !remark.is_empty() {
+        rows.push(Row::default());
+        rows.extend(written(remark, &[], width, usize::MAX));
+    }
     for (path, changes) in &facts.files {
         let path = Path::new(path);
         rows.extend(changed_file(
@@ -223,5 +234,13 @@ impl Component<Command, Action> for CompareView {
 
     fn uses(&self, command: Command) -> bool {
         command == Command::ShowAll || frame::is_of_most_lists(command)
+    }
+
+    fn meaning(&self, command: Command) -> Option<&'static str> {
+        match command {
+            Command::ShowAll => Some("Compare the files of both branches"),
+            Command::Accept | Command::Cancel => Some("Go back to the tree"),
+            command => scroll::meaning(command),
+        }
     }
 }

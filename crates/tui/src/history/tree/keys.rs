@@ -57,6 +57,7 @@ impl TreeView {
                 entry_id,
                 summarize,
                 instructions,
+                with_files: files,
             };
             cx.push(Action::CloseLayer);
             cx.push(Action::Move { op, files });

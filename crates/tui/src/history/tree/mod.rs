@@ -168,14 +168,22 @@ impl Tree {
     pub(crate) fn move_to(&mut self, op: TreeOp, files: bool, outbox: &mut Outbox) {
         self.files = Some(match (files, &op) {
             (false, _) => MoveFiles::Compare,
-            (true, TreeOp::UndoPrompt) => MoveFiles::Undo,
+            (true, TreeOp::UndoPrompt { .. }) => MoveFiles::Undo,
             (true, _) => MoveFiles::Restore,
         });
         self.way_back = Some(match op {
-            TreeOp::GoBack | TreeOp::RedoPrompt => Command::GoForward,
+            TreeOp::GoBack | TreeOp::RedoPrompt { .. } => Command::GoForward,
             _ => Command::GoBack,
         });
         outbox.push(op);
+    }
+
+    /// Forgets what follows a move of the tree that was refused, before a request that moves in another way.
+    pub(crate) fn sending(&mut self, op: Op) -> Op {
+        if let Op::Tree(TreeOp::RetryPrompt { .. } | TreeOp::TakeLane { .. }) = &op {
+            (self.files, self.way_back) = (None, None);
+        }
+        op
     }
 
     /// Applies an event of the tree.
@@ -407,8 +415,9 @@ mod tests {
             (None, Vec::new()),
         ] {
             if let Some(files) = files {
-                tree.move_to(TreeOp::UndoPrompt, files, &mut outbox);
-                assert_eq!(outbox.take(), [TreeOp::UndoPrompt.into()]);
+                let undo = TreeOp::UndoPrompt { with_files: files };
+                tree.move_to(undo.clone(), files, &mut outbox);
+                assert_eq!(outbox.take(), [undo.into()]);
             }
             let mut cx = TreeContext {
                 session: &SessionInfo::default(),
@@ -426,5 +435,16 @@ mod tests {
             assert_eq!(outbox.take(), expected);
         }
         assert_eq!(prompt.editor.text(), "again");
+    }
+
+    #[test]
+    fn a_refused_move_has_no_effect_on_the_next_one() {
+        let (mut tree, mut outbox) = (Tree::default(), Outbox::default());
+        let undo = TreeOp::UndoPrompt { with_files: true };
+        tree.move_to(undo.clone(), true, &mut outbox);
+        tree.sending(undo.into());
+        assert!(tree.files.is_some() && tree.way_back.is_some());
+        tree.sending(TreeOp::RetryPrompt { model: None }.into());
+        assert!(tree.files.is_none() && tree.way_back.is_none());
     }
 }

@@ -78,10 +78,21 @@ pub(super) fn word(before: &str) -> Word<'_> {
     }
 }
 
+/// A model to complete: its reference and its thinking levels.
+pub(super) type NamedModel = (String, Vec<ThinkingLevel>);
+
+/// The models that arguments are completed from.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct KnownModels<'a> {
+    pub(super) all: &'a [NamedModel],
+    /// The levels of the model of the session, the current one first. Empty if it has only one.
+    pub(super) levels: &'a [ThinkingLevel],
+}
+
 /// Slash commands that match `query`, built in or added, or values of a command's argument.
 pub(super) fn commands(
     word: &Word<'_>,
-    models: &[String],
+    models: KnownModels<'_>,
     added: &[&AddedCommand],
 ) -> Option<Completion> {
     let (range, candidates) = match word {
@@ -106,10 +117,11 @@ pub(super) fn commands(
             argument,
             start,
         } => {
-            let levels = levels_of(argument, models);
+            let levels = levels_of(argument, models.all);
             let values: Vec<&str> = match (*command, slash::find(command)) {
                 ("model", _) if !levels.is_empty() => levels.iter().map(String::as_str).collect(),
-                ("model", _) => models.iter().map(String::as_str).collect(),
+                ("model", _) => models.all.iter().map(|(name, _)| name.as_str()).collect(),
+                ("thinking", _) => models.levels.iter().map(|level| level.name()).collect(),
                 ("theme", _) => ThemeStore::embedded(),
                 (_, Some(slash)) => slash.values.to_vec(),
                 (name, None) => {
@@ -184,20 +196,18 @@ pub(super) fn points(word: &Word<'_>, points: &[(String, String)]) -> Option<Com
     (!candidates.is_empty()).then_some(Completion { range, candidates })
 }
 
-/// A complete name of a model with each thinking level.
-fn levels_of(argument: &str, models: &[String]) -> Vec<String> {
-    let named = models.iter().find(|model| {
+/// A complete name of a model with each of its thinking levels.
+fn levels_of(argument: &str, models: &[NamedModel]) -> Vec<String> {
+    let named = models.iter().find(|(model, _)| {
         let rest = argument.strip_prefix(model.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
     });
-    let levels = ThinkingLevel::ALL.iter();
-    let named = named.into_iter();
-    named
-        .flat_map(|model| {
-            levels
-                .clone()
-                .map(move |level| format!("{model}:{}", level.name()))
-        })
+    let Some((model, levels)) = named.filter(|(_, levels)| levels.len() > 1) else {
+        return Vec::new();
+    };
+    let levels = levels.iter();
+    levels
+        .map(|level| format!("{model}:{}", level.name()))
         .collect()
 }
 
@@ -396,11 +406,34 @@ mod tests {
 
     #[test]
     fn complete_name_of_a_model_gets_its_thinking_levels() {
-        let models = ["a/one".to_owned(), "a/one-mini".to_owned()];
-        assert_eq!(levels_of("a/on", &models), Vec::<String>::new());
-        let levels = levels_of("a/one", &models);
-        assert_eq!((levels.len(), &*levels[0]), (7, "a/one:off"));
-        assert_eq!(levels_of("a/one-mini:hi", &models)[4], "a/one-mini:high");
+        use ThinkingLevel::{High, Low, Off};
+        let models = [
+            ("a/one", vec![Low, High]),
+            ("a/one-mini", vec![Off, High]),
+            ("a/plain", vec![Off]),
+        ];
+        let models = models.map(|(name, levels)| (name.to_owned(), levels));
+        let levels = |argument: &str| levels_of(argument, &models);
+        assert_eq!(levels("a/on"), Vec::<String>::new());
+        assert_eq!(levels("a/one"), ["a/one:low", "a/one:high"]);
+        assert_eq!(
+            levels("a/one-mini:hi"),
+            ["a/one-mini:off", "a/one-mini:high"]
+        );
+        assert_eq!(levels("a/plain"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn levels_of_the_model_are_completed_and_the_current_one_is_first() {
+        let models = KnownModels {
+            levels: &[ThinkingLevel::High, ThinkingLevel::Off],
+            ..KnownModels::default()
+        };
+        let offered = |text: &str| texts(commands(&word(text), models, &[]));
+        assert_eq!(offered("/thinking ").1, ["high", "off"]);
+        assert_eq!(offered("/thinking o").1, ["off"]);
+        let none = commands(&word("/thinking "), KnownModels::default(), &[]);
+        assert_eq!(none, None);
     }
 
     #[test]
@@ -456,10 +489,12 @@ mod tests {
     #[test]
     fn commands_arguments_files_and_paths_complete() {
         assert_eq!(
-            texts(commands(&word("/thin"), &[], &[])),
+            texts(commands(&word("/thin"), KnownModels::default(), &[])),
             (0..5, vec!["/thinking ".into()])
         );
-        let aliases = commands(&word("/beside"), &[], &[]).unwrap().candidates;
+        let aliases = commands(&word("/beside"), KnownModels::default(), &[])
+            .unwrap()
+            .candidates;
         assert_eq!(
             (aliases[0].label.as_str(), aliases[0].detail.as_str()),
             (
@@ -467,13 +502,12 @@ mod tests {
                 "alias of /tab: Start a new session in a new tab"
             )
         );
-        assert_eq!(texts(commands(&word("/keys"), &[], &[])).1[0], "/keys ");
-        // Without its start, the alias is not offered.
-        assert_eq!(commands(&word("/side"), &[], &[]), None);
         assert_eq!(
-            texts(commands(&word("/thinking hi"), &[], &[])),
-            (10..12, vec!["high".into(), "xhigh".into()])
+            texts(commands(&word("/keys"), KnownModels::default(), &[])).1[0],
+            "/keys "
         );
+        // Without its start, the alias is not offered.
+        assert_eq!(commands(&word("/side"), KnownModels::default(), &[]), None);
         assert_eq!(
             texts(files(&word("in @main"), &["src/main.rs"], &[], &[])),
             (3..8, vec!["@src/main.rs".into()])

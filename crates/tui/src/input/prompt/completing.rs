@@ -7,7 +7,8 @@ use super::candidates;
 use super::completion::{MAX_NAME, Missing};
 use super::editor::Editor;
 use super::symbols::Symbols;
-use osier_protocol::{AddedCommand, ProjectSymbol};
+use osier_llm::ThinkingLevel;
+use osier_protocol::{AddedCommand, ModelInfo, ProjectSymbol};
 use osier_term::Select;
 
 impl Editor {
@@ -57,8 +58,21 @@ impl Editor {
         }
     }
 
-    /// References of the models that are known.
-    pub fn set_models(&mut self, models: Vec<String>) {
+    /// The thinking levels of the model of the session. A model with one level has none to choose.
+    pub fn set_levels(&mut self, model: &ModelInfo, current: ThinkingLevel) {
+        let levels = &model.thinking_levels;
+        let others = levels.iter().copied().filter(|level| *level != current);
+        let known = levels.contains(&current).then_some(current);
+        let ordered: Vec<ThinkingLevel> = known.into_iter().chain(others).collect();
+        self.completer.levels = if levels.len() > 1 {
+            ordered
+        } else {
+            Vec::new()
+        };
+    }
+
+    /// References of the models that are known, with their thinking levels.
+    pub fn set_models(&mut self, models: Vec<(String, Vec<ThinkingLevel>)>) {
         self.completer.models = Some(models);
         if self.completer.offer.is_none() {
             self.offer_completion();

@@ -10,6 +10,7 @@ use super::file_search::Find;
 use super::symbols::Symbols;
 use crate::actions::Command;
 use osier_base::path;
+use osier_llm::ThinkingLevel;
 use osier_protocol::{AddedCommand, slash};
 use osier_term::widgets::textarea::{Position, TextArea};
 use osier_term::{Columns, Item, Select};
@@ -49,8 +50,10 @@ pub(super) struct Completer {
     /// The files are on another machine.
     pub(super) elsewhere: bool,
     /// Not set before they are requested.
-    pub(super) models: Option<Vec<String>>,
+    pub(super) models: Option<Vec<candidates::NamedModel>>,
     pub(super) models_asked: bool,
+    /// The thinking levels of the model of the session, the current one first.
+    pub(super) levels: Vec<ThinkingLevel>,
     /// Ids and texts of the prompts of the session, for the commands that they are typed for.
     pub(super) points: Option<Vec<(String, String)>>,
     pub(super) points_asked: bool,
@@ -111,7 +114,10 @@ impl Completer {
                 return (!asked).then_some(Missing::Models);
             }
             candidates::Word::Command(_) | candidates::Word::Argument { .. } if first_line => {
-                let models = self.models.as_deref().unwrap_or_default();
+                let models = candidates::KnownModels {
+                    all: self.models.as_deref().unwrap_or_default(),
+                    levels: &self.levels,
+                };
                 let added: Vec<&AddedCommand> = self.commands.iter().chain(&self.prompts).collect();
                 let offered = candidates::commands(&word, models, &added);
                 self.unknown = candidates::unknown(&word, &added).filter(|_| offered.is_none());
@@ -370,7 +376,7 @@ mod tests {
     #[test]
     fn enter_completes_an_argument_and_submits() {
         let mut editor = Editor::new();
-        editor.set_models(vec!["acme/anvil".to_owned()]);
+        editor.set_models(vec![("acme/anvil".to_owned(), Vec::new())]);
         for (typed, submits) in [("/mod", false), ("/model anv", true)] {
             editor.set_text(typed);
             editor.offer_completion();

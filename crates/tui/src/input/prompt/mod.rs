@@ -131,6 +131,12 @@ impl Prompt {
         self.returned = Some(self.editor.edits());
     }
 
+    /// Puts prompts that were not sent into the editor, with their files.
+    pub(crate) fn return_unsent(&mut self, prompts: &[UserMessage]) {
+        self.editor.clear();
+        self.put_back(prompts);
+    }
+
     /// Whether the editor has a prompt that returned, and nothing was typed since.
     fn is_as_returned(&self) -> bool {
         self.returned == Some(self.editor.edits())
@@ -316,6 +322,11 @@ mod tests {
         assert!(prompt.on_command(Command::WordLeft, &mut outbox));
         prompt.return_prompt(None);
         assert_eq!(prompt.editor.text(), "edit me!");
+        // Prompts of the command line that were not sent.
+        prompt.return_unsent(&[sent.clone(), message("then this")]);
+        let numbers = prompt.editor.attachments();
+        assert_eq!(prompt.attached(&numbers), sent.attachments);
+        assert!(prompt.editor.text().ends_with("\n\nthen this"));
     }
 
     #[test]

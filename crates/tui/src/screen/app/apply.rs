@@ -38,7 +38,7 @@ impl App {
                 questions::explain_unused(is_used, &[command], &mut self.outbox);
             }
             Action::InView(command) => _ = self.command(command, now),
-            Action::Op(op) => self.ops.push(op),
+            Action::Op(op) => self.ops.push(self.tree.sending(op)),
             Action::Effect(effect) => self.effects.push(effect),
             Action::Toast(toast) => self.activity.toast.show(&toast, now),
             Action::Submit { .. } if self.questions.is_answer(&editor.text()) => {

@@ -375,7 +375,8 @@ fn page_of_keys(app: &App) -> Vec<(String, String)> {
         (true, false) => help::Moment::Working,
     };
     let uses = |command| app.overlays.is_empty() || app.overlays.uses(command);
-    help::keys(&app.keymap, &app.contexts(), moment, uses)
+    let meaning = |command| app.overlays.meaning(command);
+    help::keys(&app.keymap, &app.contexts(), moment, (uses, meaning))
 }
 
 fn draw_start_page(app: &App, page: Rect, surface: &mut Surface<'_>) {

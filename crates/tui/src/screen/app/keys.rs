@@ -31,7 +31,7 @@ impl App {
     }
 
     /// Whether keys go to the editor of the prompt.
-    pub(super) fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         self.overlays.is_empty() && !self.transcript.is_browsing()
     }
 

@@ -70,7 +70,7 @@ pub struct App {
     plugins: PluginView,
     search: Search,
     servers: Servers,
-    sessions: Sessions,
+    pub(crate) sessions: Sessions,
     // recipe: a setting, 3: the features of the screen, such as `Transcript`, `Activity` and `Footer`, have `ScreenSettings` as `settings`, lists and overlays as `view.settings`: read it where it has its effect
     /// The settings of the screen, which the features share.
     settings: Arc<ScreenSettings>,

@@ -6,7 +6,9 @@ use std::time::Instant;
 use super::screen::{Finished, Screen};
 use super::tab::Tab;
 use crate::actions::{Action, StoredSession, TabRequest, Toast};
+use crate::history::sessions;
 use crate::screen::{App, AppOptions};
+use osier_agent::Severity;
 use osier_base::process::lend_terminal;
 use osier_hub::OpenOptions;
 use osier_protocol::{Op, Opening};
@@ -25,11 +27,19 @@ impl Screen {
 
     fn carry_out_tab(&mut self, request: TabRequest) {
         match request {
-            TabRequest::Begin => _ = self.begin(None),
-            TabRequest::Open(stored) => _ = self.begin(Some(stored)),
+            TabRequest::Begin => self.begin_or_say_why(None),
+            TabRequest::Open(stored) => self.begin_or_say_why(Some(stored)),
             TabRequest::OpenFork(stored, notice) => {
-                if self.begin(Some(stored)) {
-                    self.toast(Toast::info(notice));
+                let other_way = sessions::other_way(&stored);
+                match self.begin(Some(stored)) {
+                    Ok(()) => {
+                        self.tabs.front.app.sessions.expect_fork(other_way);
+                        self.toast(Toast::info(notice));
+                    }
+                    Err(error) => {
+                        let text = format!("cannot open the fork: {error}; {other_way}");
+                        self.tell(&text);
+                    }
                 }
             }
             TabRequest::Demo { prompt } => self.begin_demo(&prompt),
@@ -43,7 +53,7 @@ impl Screen {
             }
             TabRequest::Abandon { message } => {
                 self.tabs.close(self.tabs.front.number);
-                self.toast(Toast::error(message));
+                self.tell(&message);
                 self.shown();
             }
             TabRequest::Close(number) => {
@@ -84,8 +94,24 @@ impl Screen {
         }
     }
 
-    /// Opens a new session or a stored one and shows it. Whether that was possible.
-    fn begin(&mut self, stored: Option<StoredSession>) -> bool {
+    /// Shows an error that must not be missed in the tab in front.
+    fn tell(&mut self, message: &str) {
+        let app = &mut self.tabs.front.app;
+        app.transcript.notice(Severity::Error, message);
+        // The view in front covers the notice.
+        if !app.writes() {
+            self.toast(Toast::error(message));
+        }
+    }
+
+    fn begin_or_say_why(&mut self, stored: Option<StoredSession>) {
+        if let Err(error) = self.begin(stored) {
+            self.toast(Toast::error(error));
+        }
+    }
+
+    /// Opens a new session or a stored one and shows it.
+    fn begin(&mut self, stored: Option<StoredSession>) -> Result<(), String> {
         let front = &self.tabs.front.app;
         let is_new = stored.is_none();
         let (session, cwd, opening) = match stored {
@@ -106,24 +132,17 @@ impl Screen {
             let level = front.footer.level.name();
             format!("{}:{level}", model.reference())
         });
-        match (self.open.0)(wanted, opening) {
-            Ok((host, events)) => {
-                let app = self.new_app();
-                let tab = Tab::new(self.tabs.free_number(), app, host, events);
-                self.tabs.add(tab);
-                let host = &self.tabs.front.host;
-                if let Some(reference) = model.filter(|_| is_new) {
-                    host.send(Op::SelectModel { reference });
-                }
-                host.send(Op::ListHistory);
-                self.shown();
-                true
-            }
-            Err(error) => {
-                self.toast(Toast::error(error));
-                false
-            }
+        let (host, events) = (self.open.0)(wanted, opening)?;
+        let app = self.new_app();
+        let tab = Tab::new(self.tabs.free_number(), app, host, events);
+        self.tabs.add(tab);
+        let host = &self.tabs.front.host;
+        if let Some(reference) = model.filter(|_| is_new) {
+            host.send(Op::SelectModel { reference });
         }
+        host.send(Op::ListHistory);
+        self.shown();
+        Ok(())
     }
 
     /// The interface of another session. It gets what belongs to the terminal when it is shown.

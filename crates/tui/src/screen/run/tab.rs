@@ -7,10 +7,10 @@ use std::time::Instant;
 use super::options::Options;
 use crate::history::{TabState, TabSummary, tabs::line};
 use crate::screen::App;
-use osier_agent::{AgentMessage, RunOutcome, Subscription};
+use osier_agent::{AgentMessage, RunOutcome, Subscription, UserMessage};
 use osier_base::parts::Parts;
 use osier_markdown::plain;
-use osier_protocol::{Event, ModelInfo, Op, Prompt, TreeEvent};
+use osier_protocol::{Event, ModelInfo, Op, Prompt, TreeEvent, fork_title};
 use osier_session::SessionHandle;
 use osier_settings::ExitOutput;
 
@@ -74,6 +74,15 @@ enum Opening {
     /// The session ran in another directory. Each answer opens a session.
     Asks,
     Done,
+}
+
+/// A prompt of the command line for the editor, with text that was piped in and its files.
+fn whole(prompt: Prompt) -> UserMessage {
+    UserMessage {
+        text: prompt.text,
+        attachments: prompt.attachments,
+        ..UserMessage::default()
+    }
 }
 
 /// The parts of a tab's summary that the interface does not have elsewhere.
@@ -156,10 +165,9 @@ impl Tab {
     /// Another session takes the place of the one that the prompts of the command line are for: the user sends them.
     fn return_prompts(&mut self) {
         let prompts = std::mem::take(&mut self.prompts).into_iter().rev();
-        let texts = prompts.map(|prompt| prompt.typed.unwrap_or(prompt.text));
-        let texts: Vec<String> = texts.collect();
-        if !texts.is_empty() {
-            self.app.edited(&texts.join("\n"));
+        let prompts: Vec<UserMessage> = prompts.map(whole).collect();
+        if !prompts.is_empty() {
+            self.app.prompt.return_unsent(&prompts);
         }
     }
 
@@ -233,8 +241,13 @@ impl Tab {
         }
     }
 
-    /// The name of the session, or the start of its first prompt.
+    /// The name of the session, or the start of its first prompt. A fork says of what it is one.
     pub(crate) fn title(&self) -> String {
+        let (name, source) = (&self.app.session.name, &self.app.session.fork_of);
+        let prompt = Some(&*self.seen.prompt).filter(|prompt| !prompt.is_empty());
+        if let Some(title) = fork_title(name.as_deref(), source.as_deref(), prompt) {
+            return line(&title);
+        }
         match self.app.session.name.as_deref() {
             Some(name) if !name.is_empty() => line(name),
             _ if self.seen.first_prompt.is_empty() => "new session".to_owned(),
