@@ -288,3 +288,21 @@ fn recipes_are_those_of_the_sources() {
     let path = root().join("CONTRIBUTING.md");
     pages::check_part(&path, "recipes", &format!("{}\n", recipes()));
 }
+
+/// The keys and screens of the table of common jobs are those that the program needs.
+#[test]
+fn table_of_jobs_is_measured() {
+    if !osier_testing::skip::has(&["python3", "git"], "apt install python3 git") {
+        return;
+    }
+    let check = std::process::Command::new("python3")
+        .arg(root().join("scripts/branches-film.py"))
+        .args([env!("CARGO_BIN_EXE_osier"), "--check", "docs/branches.md"])
+        .current_dir(root())
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&check.stdout);
+    let problem = String::from_utf8_lossy(&check.stderr);
+    assert!(check.status.success(), "{printed}\n{problem}");
+}

@@ -1,5 +1,7 @@
 //! Operations over RPC, and their checks.
 
+mod places;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -32,7 +34,11 @@ const OPERATIONS: &[Operation] = &[
     ("model", 4, Driver::select_model),
     ("retry", 3, Driver::retry),
     ("unknown", 1, Driver::retry_with_an_unknown_model),
-    ("label", 2, Driver::label),
+    ("label", 3, Driver::label),
+    ("delete", 2, Driver::delete_branch),
+    ("undo both", 3, Driver::undo_with_files),
+    ("worktree", 1, Driver::fork_in_worktree),
+    ("elsewhere", 1, Driver::visit_another_directory),
     ("name", 1, Driver::name),
     ("edit", 2, Driver::edit_by_hand),
     ("restore", 3, Driver::restore),
@@ -62,6 +68,7 @@ impl Driver {
     pub(super) fn start(path: &Path, program: &Path, random: Random) -> std::io::Result<Self> {
         let server = Server::start()?;
         let home = super::home(path, &server)?;
+        places::prepare(&home)?;
         let rpc = Rpc::start(&home, program, &["rpc"])?;
         Ok(Self {
             home,
@@ -460,13 +467,6 @@ impl Driver {
         self.refused("retry_prompt", json!({"model": "nosuchmodel"}))
     }
 
-    fn label(&mut self) -> Outcome {
-        let turns = self.session().turns.clone();
-        let entry = self.turns[*self.random.pick(&turns)].prompt_id.clone();
-        self.ask("label_entry", json!({"entryId": entry, "label": "marked"}))?;
-        self.new_entries().map(drop)
-    }
-
     fn name(&mut self) -> Outcome {
         let name = format!("name {}", self.random.below(100));
         self.ask("set_session_name", json!({"name": name}))?;
@@ -545,7 +545,15 @@ impl Driver {
         same("the editor", &in_editor(&forked["prompt"]), &prompt)?;
         let state = self.ask("get_state", json!({}))?;
         let turns = to.turns();
+        // The labels of the branch are copied, too.
+        let mut labels = self.session().labels.clone();
+        let ids: Vec<&String> = turns
+            .iter()
+            .map(|turn| &self.turns[*turn].prompt_id)
+            .collect();
+        labels.retain(|entry, _| ids.contains(&entry));
         self.add_session(&state, turns, to);
+        self.session().labels = labels;
         self.new_entries().map(drop)
     }
 

@@ -1,6 +1,8 @@
 //! The expected state of a session: its conversation, its editor, its model and its history of positions, computed from the
 //! operations alone.
 
+use std::collections::BTreeMap;
+
 /// The work that a prompt asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -74,6 +76,11 @@ pub(super) struct Position {
 }
 
 impl Position {
+    /// Whether the conversation continues at the same entry.
+    pub(super) fn is_at(&self, other: &Self) -> bool {
+        (&self.leaf, self.editor) == (&other.leaf, other.editor)
+    }
+
     /// The turns of the branch.
     pub(super) fn turns(&self) -> Vec<usize> {
         let steps = self.path.iter();
@@ -154,6 +161,8 @@ pub(super) struct Session {
     undone: usize,
     /// The last entry that osier has reported.
     pub(super) last_entry: Option<String>,
+    /// The labels of entries.
+    pub(super) labels: BTreeMap<String, String>,
 }
 
 impl Session {
@@ -166,33 +175,39 @@ impl Session {
             forward: Vec::new(),
             undone: 0,
             last_entry: None,
+            labels: BTreeMap::new(),
         }
     }
 
-    /// Where a step leads.
+    /// Where a step leads: to the newest position that is not the current one.
     pub(super) fn target(&self, jump: Jump) -> Option<Position> {
         match jump {
-            Jump::Forward => self.forward.last().cloned(),
-            _ => self.back.last().cloned(),
+            Jump::Forward => self.newest_other(&self.forward),
+            _ => self.newest_other(&self.back),
         }
     }
 
     /// Where `redo_prompt` leads.
     pub(super) fn redo(&self) -> Option<Position> {
-        self.target(Jump::Back).filter(|_| self.undone > 0)
+        self.newest_other(&self.back[self.back.len() - self.undone..])
+    }
+
+    fn newest_other(&self, list: &[Position]) -> Option<Position> {
+        let mut others = list.iter().rev().filter(|other| !other.is_at(&self.now));
+        others.next().cloned()
     }
 
     pub(super) fn jump(&mut self, to: Position, jump: Jump) {
         let from = std::mem::replace(&mut self.now, to);
-        let is_same = (&from.leaf, from.editor) == (&self.now.leaf, self.now.editor);
+        let is_same = from.is_at(&self.now);
         match jump {
             Jump::Back => {
-                self.back.pop();
+                let taken = take(&mut self.back, &self.now);
                 self.forward.push(from);
-                self.undone = self.undone.saturating_sub(1);
+                self.undone = self.undone.saturating_sub(taken);
             }
             Jump::Forward => {
-                self.forward.pop();
+                take(&mut self.forward, &self.now);
                 self.back.push(from);
                 self.undone = 0;
             }
@@ -213,6 +228,49 @@ impl Session {
         }
     }
 
+    /// The turn and all below it, on every branch.
+    pub(super) fn below(&self, top: usize, turns: &[Turn]) -> Vec<usize> {
+        let mut below = self.turns.clone();
+        below.retain(|turn| *turn == top || turns[*turn].before.contains(&Step::Turn(top)));
+        below
+    }
+
+    /// These turns were deleted. The positions at them are no longer in the history, and moves between positions that are
+    /// the same now neither.
+    pub(super) fn forget(&mut self, gone: &[usize]) {
+        self.turns.retain(|turn| !gone.contains(turn));
+        let (first_undone, back) = (
+            self.back.len() - self.undone,
+            std::mem::take(&mut self.back),
+        );
+        let forget = |position: &mut Position| {
+            position.editor = position.editor.filter(|turn| !gone.contains(turn));
+            !position.turns().iter().any(|turn| gone.contains(turn))
+        };
+        forget(&mut self.now);
+        let mut next = self.now.clone();
+        let (mut kept, mut undone) = (Vec::new(), 0);
+        for (place, mut position) in back.into_iter().enumerate().rev() {
+            if forget(&mut position) && !position.is_at(&next) {
+                undone += usize::from(place >= first_undone);
+                next = position.clone();
+                kept.push(position);
+            }
+        }
+        kept.reverse();
+        (self.back, self.undone) = (kept, undone);
+        let mut next = self.now.clone();
+        let mut kept = Vec::new();
+        for mut position in std::mem::take(&mut self.forward).into_iter().rev() {
+            if forget(&mut position) && !position.is_at(&next) {
+                next = position.clone();
+                kept.push(position);
+            }
+        }
+        kept.reverse();
+        self.forward = kept;
+    }
+
     /// A turn was added at the end.
     pub(super) fn continued(&mut self, turn: usize) {
         self.now.path.push(Step::Turn(turn));
@@ -220,4 +278,11 @@ impl Session {
         self.turns.push(turn);
         self.undone = 0;
     }
+}
+
+/// Removes the newest position that is `to`, with those that were passed over. Returns how many.
+fn take(list: &mut Vec<Position>, to: &Position) -> usize {
+    let place = list.iter().rposition(|position| position.is_at(to));
+    let place = place.unwrap_or(list.len());
+    list.split_off(place).len()
 }

@@ -45,7 +45,6 @@ pub(super) fn run(folder: &Path, options: &Options, end: Instant) -> std::io::Re
             random: Random::new(seed),
             turns: Vec::new(),
             session: Session::new(String::new(), Vec::new(), start()),
-            entries: 0,
         };
         while Instant::now() < end && screen.turns.len() < PER_HOME && report.tried < steps {
             report.tried += 1;
@@ -69,6 +68,11 @@ fn start() -> Position {
     }
 }
 
+/// Stands for the last entry of a turn, which a screen does not show.
+fn after(turn: usize) -> String {
+    format!("after {turn}")
+}
+
 struct ScreenUser {
     terminal: Terminal,
     home: Home,
@@ -76,8 +80,6 @@ struct ScreenUser {
     random: Random,
     turns: Vec<Turn>,
     session: Session,
-    /// Numbers stand for entries, which a screen does not show.
-    entries: u64,
 }
 
 impl ScreenUser {
@@ -130,13 +132,8 @@ impl ScreenUser {
         }
         self.turns.push(turn);
         self.session.continued(self.turns.len() - 1);
-        self.session.now.leaf = Some(self.next_entry());
+        self.session.now.leaf = Some(after(self.turns.len() - 1));
         Ok(())
-    }
-
-    fn next_entry(&mut self) -> String {
-        self.entries += 1;
-        self.entries.to_string()
     }
 
     fn undo(&mut self) -> Result<(), String> {
@@ -145,7 +142,7 @@ impl ScreenUser {
         };
         let before = self.turns[last].before.clone();
         let leaf = before.last().map(|step| match step {
-            Step::Turn(turn) => format!("after {turn}"),
+            Step::Turn(turn) => after(*turn),
             Step::Summary { .. } => String::new(),
         });
         let to = Position {

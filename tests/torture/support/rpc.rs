@@ -26,8 +26,19 @@ pub(crate) struct Rpc {
 
 impl Rpc {
     pub(crate) fn start(home: &Home, program: &Path, arguments: &[&str]) -> std::io::Result<Self> {
+        Self::start_in(home, program, arguments, &home.work())
+    }
+
+    /// The same in another directory.
+    pub(crate) fn start_in(
+        home: &Home,
+        program: &Path,
+        arguments: &[&str],
+        cwd: &Path,
+    ) -> std::io::Result<Self> {
         let mut child = home
             .command(program)
+            .current_dir(cwd)
             .args(arguments)
             .stdin(Stdio::piped())
             .spawn()?;
