@@ -8,7 +8,7 @@ use super::completion::{Completer, MAX_NAME, Missing};
 use super::editor::Editor;
 use super::symbols::Symbols;
 use osier_llm::ThinkingLevel;
-use osier_protocol::{AddedCommand, ProjectSymbol};
+use osier_protocol::{AddedCommand, ModelInfo, ProjectSymbol};
 use osier_term::Select;
 
 impl Editor {
@@ -76,7 +76,8 @@ impl Editor {
     }
 
     /// The thinking levels of the model of the session. A model with one level has none to choose.
-    pub fn set_levels(&mut self, levels: &[ThinkingLevel], current: ThinkingLevel) {
+    pub fn set_levels(&mut self, model: &ModelInfo, current: ThinkingLevel) {
+        let levels = &model.thinking_levels;
         let others = levels.iter().copied().filter(|level| *level != current);
         let known = levels.contains(&current).then_some(current);
         let ordered: Vec<ThinkingLevel> = known.into_iter().chain(others).collect();

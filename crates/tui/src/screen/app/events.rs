@@ -83,9 +83,7 @@ impl App {
                 select_model(model, &mut self.footer, &mut self.transcript);
                 self.footer.role = role.map(|role| (role, *level));
                 self.footer.level = *level;
-                self.prompt
-                    .editor
-                    .set_levels(&model.thinking_levels, *level);
+                self.prompt.editor.set_levels(model, *level);
             }
             Event::ShellStart { .. } => self.activity.begin_shell(now),
             Event::ShellEnd { .. } => self.activity.end_shell(),
