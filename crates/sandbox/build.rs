@@ -1,4 +1,4 @@
-//! Compiles the program that starts commands in bubblewrap. osier contains it as data.
+//! Compiles the program that starts commands. osier contains it as data.
 
 #![expect(
     clippy::disallowed_methods,
@@ -12,7 +12,8 @@ use std::{env, fs, io};
 const SOURCE: &str = "starter/main.rs";
 
 fn main() -> io::Result<()> {
-    println!("cargo:rerun-if-changed={SOURCE}");
+    // All files of the folder.
+    println!("cargo:rerun-if-changed=starter");
     let target = |part: &str| env::var(format!("CARGO_CFG_TARGET_{part}")).unwrap_or_default();
     let folder = env::var_os("OUT_DIR").unwrap_or_default();
     let to = Path::new(&folder).join("starter");

@@ -1,4 +1,4 @@
-//! The start of `bash -c true`, without the sandbox and in bubblewrap: `cargo bench -p osier-sandbox`. It prints the fastest and the
+//! The start of `bash -c true`, without the sandbox, in bubblewrap and by the starter alone: `cargo bench -p osier-sandbox`. It prints the fastest and the
 //! median of its samples, in a small project and in one with many directories. The preparation by osier is a part of it.
 
 #![allow(
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use osier_base::process::Invocation;
 use osier_protocol::SandboxMode;
-use osier_sandbox::Confinement;
+use osier_sandbox::{Confinement, Preferred};
 
 const SAMPLES: usize = 150;
 const FOLDERS: usize = 5000;
@@ -32,15 +32,23 @@ fn main() {
         }
         // Directories that have changed just now are read again each time.
         std::thread::sleep(Duration::from_secs(3));
-        let confinement = Confinement::new(&root, None);
-        confinement.set(SandboxMode::Workspace, false, Vec::new());
-        runtime.block_on(confinement.ready()).unwrap();
         let plain = || Invocation::new("/bin/bash", ["-c", "true"]);
         println!("{folders} directories:");
         measure("without the sandbox", &root, plain);
-        measure("in the sandbox", &root, || {
-            confinement.wrap(plain()).unwrap()
-        });
+        for (name, preferred) in [
+            ("in bubblewrap", Preferred::Bubblewrap),
+            ("by the starter alone", Preferred::Namespaces),
+        ] {
+            let confinement = Confinement::new(&root, None);
+            confinement.set(SandboxMode::Workspace, false, Vec::new());
+            confinement.prefer(preferred);
+            runtime.block_on(confinement.ready()).unwrap();
+            if preferred == Preferred::Namespaces && !confinement.starts_alone() {
+                println!("  {name}: not possible here");
+                continue;
+            }
+            measure(name, &root, || confinement.wrap(plain()).unwrap());
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use osier_base::process::run_quietly;
 
 /// Timeout for the check of a backend.
-const PROBE: Duration = Duration::from_secs(10);
+pub(super) const PROBE: Duration = Duration::from_secs(10);
 
 /// The mechanism that enforces the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,17 @@ pub enum Backend {
     /// With this version of Landlock.
     Landlock(u32),
     SandboxExec,
+}
+
+/// The mechanism that is tried first: tests cover all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Preferred {
+    /// Bubblewrap, or osier's own program with the same namespaces and mounts where that works.
+    #[default]
+    Namespaces,
+    /// Bubblewrap itself.
+    Bubblewrap,
+    Landlock,
 }
 
 impl Backend {
@@ -34,13 +45,13 @@ impl Backend {
     }
 
     /// Finds the best mechanism that works.
-    pub(super) async fn find(without_bubblewrap: bool) -> Result<Self, SandboxError> {
+    pub(super) async fn find(preferred: Preferred) -> Result<Self, SandboxError> {
         if cfg!(target_os = "macos") {
             return Ok(Self::SandboxExec);
         }
         let mut reason = "bubblewrap is not installed".to_owned();
         let known = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"].map(PathBuf::from);
-        let requested = !without_bubblewrap;
+        let requested = preferred != Preferred::Landlock;
         if let Some(program) = known.into_iter().find(|path| requested && path.is_file()) {
             let mut args = base_arguments();
             args.extend(["--unshare-net", "--", "/bin/true"].map(OsString::from));
@@ -87,6 +98,51 @@ impl SandboxError {
         Self { advice, ..self }
     }
 }
+
+/// The namespaces that the starter makes for every command, as `bwrap` does.
+#[cfg(target_os = "linux")]
+pub(super) const BASE_NAMESPACES: i32 = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP;
+
+/// Files of every command, as `--dev` and `--proc` of `bwrap` make them, as words for the starter. The root is read-only before.
+#[cfg(target_os = "linux")]
+pub(super) const BASE_WORDS: &[&str] = &[
+    // `T`: an empty directory, `V`: a device, `L`: a symbolic link, `M`: a directory, `D`: terminals, `C`: the terminal of standard
+    // output, `P`: processes.
+    "T/dev",
+    "V/dev/null",
+    "/dev/null",
+    "V/dev/zero",
+    "/dev/zero",
+    "V/dev/full",
+    "/dev/full",
+    "V/dev/random",
+    "/dev/random",
+    "V/dev/urandom",
+    "/dev/urandom",
+    "V/dev/tty",
+    "/dev/tty",
+    "L/proc/self/fd/0",
+    "/dev/stdin",
+    "L/proc/self/fd/1",
+    "/dev/stdout",
+    "L/proc/self/fd/2",
+    "/dev/stderr",
+    "L/proc/self/fd",
+    "/dev/fd",
+    "L/proc/kcore",
+    "/dev/core",
+    "M/dev/shm",
+    "D/dev/pts",
+    "Lpts/ptmx",
+    "/dev/ptmx",
+    "C/dev/console",
+    "P/proc",
+];
 
 /// The arguments of `bwrap` for every command.
 pub(super) fn base_arguments() -> Vec<OsString> {

@@ -1,4 +1,4 @@
-//! The file system that a command in bubblewrap can see and write.
+//! The file system that a command in namespaces can see and write: those of bubblewrap, or of the starter, which does the same.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, Permissions};
@@ -7,6 +7,8 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::backend::base_arguments;
+#[cfg(target_os = "linux")]
+use super::backend::{BASE_NAMESPACES, BASE_WORDS};
 use super::mounts::{Mounts, Source};
 use super::spec::Network;
 use osier_base::folders::Folders;
@@ -194,6 +196,7 @@ impl Layout {
         }
     }
 
+    /// The arguments of `bwrap`.
     pub(super) fn arguments(&self) -> Vec<OsString> {
         let mut args = base_arguments();
         if self.unshares_network {
@@ -207,5 +210,23 @@ impl Layout {
         }
         args.extend(self.mounts.arguments());
         args
+    }
+
+    /// The namespaces of the starter.
+    #[cfg(target_os = "linux")]
+    pub(super) fn namespaces(&self) -> i32 {
+        let network = if self.unshares_network {
+            libc::CLONE_NEWNET
+        } else {
+            0
+        };
+        BASE_NAMESPACES | network
+    }
+
+    /// The mounts as words for the starter.
+    #[cfg(target_os = "linux")]
+    pub(super) fn words(&self) -> Vec<OsString> {
+        let base = BASE_WORDS.iter().map(OsString::from);
+        base.chain(self.mounts.words()).collect()
     }
 }

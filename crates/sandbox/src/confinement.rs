@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 use super::HELPER;
-use super::backend::{Backend, SandboxError};
+use super::backend::{Backend, Preferred, SandboxError};
 use super::bubblewrap::Layout;
 use super::denied::{Denial, Denied};
 #[cfg(target_os = "linux")]
@@ -44,9 +44,11 @@ pub struct Confinement {
     backend: Arc<OnceLock<Result<Backend, SandboxError>>>,
     proxies: Arc<Proxies>,
     temporary: OnceLock<Option<TemporaryFolder>>,
-    /// The program that starts commands in bubblewrap.
+    /// The program that starts commands in namespaces.
     #[cfg(target_os = "linux")]
     starter: OnceLock<Option<PathBuf>>,
+    /// Whether that program makes the namespaces itself, without bubblewrap.
+    starts_alone: Arc<OnceLock<bool>>,
     protected: Protected,
     /// Read-only directories that are not hidden.
     shown: Mutex<BTreeSet<PathBuf>>,
@@ -79,6 +81,7 @@ impl Confinement {
             temporary: OnceLock::new(),
             #[cfg(target_os = "linux")]
             starter: OnceLock::new(),
+            starts_alone: Arc::default(),
             protected: Protected::default(),
             shown: Mutex::default(),
         }
@@ -102,6 +105,7 @@ impl Confinement {
             folders: self.folders.clone(),
             requested: Arc::clone(&self.requested),
             backend: Arc::clone(&self.backend),
+            starts_alone: Arc::clone(&self.starts_alone),
             proxies: Arc::clone(&self.proxies),
             ..other
         })
@@ -163,9 +167,14 @@ impl Confinement {
         self.requested.lock().plan
     }
 
-    /// Sets whether bubblewrap is tried first, so that tests cover both backends.
-    pub fn prefer(&self, bubblewrap: bool) {
-        self.requested.lock().without_bubblewrap = !bubblewrap;
+    /// Sets what is tried first, before it is detected.
+    pub fn prefer(&self, preferred: Preferred) {
+        self.requested.lock().preferred = preferred;
+    }
+
+    /// Whether commands start in namespaces without bubblewrap. False before the backend was detected.
+    pub fn starts_alone(&self) -> bool {
+        self.starts_alone.get() == Some(&true)
     }
 
     /// A warning for the user if the sandbox allows writes to more than a project.
@@ -184,8 +193,13 @@ impl Confinement {
         if let Some(known) = self.backend.get() {
             return known.clone();
         }
-        let without_bubblewrap = self.requested.lock().without_bubblewrap;
-        let found = Backend::find(without_bubblewrap).await;
+        let preferred = self.requested.lock().preferred;
+        let found = Backend::find(preferred).await;
+        #[cfg(target_os = "linux")]
+        if preferred == Preferred::Namespaces && matches!(found, Ok(Backend::Bubblewrap(_))) {
+            let works = self.works_alone().await;
+            self.starts_alone.get_or_init(|| works);
+        }
         self.backend.get_or_init(|| found).clone()
     }
 
@@ -325,7 +339,13 @@ impl Confinement {
             links: layout.links().to_vec(),
             ..Spec::default()
         };
-        let inner = match self.in_starter(&mut layout, &spec, &invocation) {
+        if let Some((starter, args)) = self.in_starter(&mut layout, &spec, &invocation, true) {
+            let mut started = wrap(starter, args, invocation);
+            // As `bwrap` does.
+            started.env.push(("PWD".into(), self.cwd.clone().into()));
+            return Ok(started);
+        }
+        let inner = match self.in_starter(&mut layout, &spec, &invocation, false) {
             Some((starter, args)) => wrap(starter, args, invocation),
             None => self.in_helper(&spec, invocation)?,
         };
@@ -334,26 +354,30 @@ impl Confinement {
         Ok(wrap(program.into(), args, inner))
     }
 
-    /// The starter with its arguments, if it can start the program and no command can have changed it.
+    /// The starter with its arguments, if it can start the program, `alone` or in bubblewrap, and no command can have changed it.
     #[cfg(target_os = "linux")]
     fn in_starter(
         &self,
         layout: &mut Layout,
         spec: &Spec,
         invocation: &Invocation,
+        alone: bool,
     ) -> Option<(OsString, Vec<OsString>)> {
-        let arguments = starter::arguments(spec, invocation)?;
-        let temporary = self.temporary().ok()?;
-        let starter = self
-            .starter
-            .get_or_init(|| starter::create(temporary.root()));
-        let path = starter.as_ref()?;
+        if alone && !self.starts_alone() {
+            return None;
+        }
+        let of_layout = alone.then_some((&*layout, self.cwd.as_path()));
+        let arguments = starter::arguments(spec, invocation, of_layout)?;
+        let path = self.starter()?;
         if layout.mounts.is_open(path) || !starter::is_intact(path) {
             return None;
         }
+        if alone {
+            return Some((path.into(), arguments));
+        }
         layout
             .mounts
-            .add(starter::PATH, Source::Other(path.clone()));
+            .add(starter::PATH, Source::Other(path.to_owned()));
         Some((starter::PATH.into(), arguments))
     }
 
@@ -363,8 +387,26 @@ impl Confinement {
         _layout: &mut Layout,
         _spec: &Spec,
         _invocation: &Invocation,
+        _alone: bool,
     ) -> Option<(OsString, Vec<OsString>)> {
         None
+    }
+
+    #[cfg(target_os = "linux")]
+    fn starter(&self) -> Option<&Path> {
+        let temporary = self.temporary().ok()?;
+        let starter = self
+            .starter
+            .get_or_init(|| starter::create(temporary.root()));
+        starter.as_deref()
+    }
+
+    #[cfg(target_os = "linux")]
+    async fn works_alone(&self) -> bool {
+        let (Some(starter), Ok(temporary)) = (self.starter(), self.temporary()) else {
+            return false;
+        };
+        starter::works_alone(starter, Layout::new(&temporary, &Network::Off)).await
     }
 
     fn in_helper(&self, spec: &Spec, invocation: Invocation) -> Result<Invocation, SandboxError> {

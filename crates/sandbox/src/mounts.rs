@@ -1,4 +1,4 @@
-//! The mounts of a command in bubblewrap. The rest of the file system is read-only.
+//! The mounts of a command, made by bubblewrap or the starter. The rest of the file system is read-only.
 
 use osier_base::sort;
 use std::ffi::OsString;
@@ -91,32 +91,74 @@ impl Mounts {
         paths.map(|(path, _)| path.clone()).collect()
     }
 
-    /// The arguments of `bwrap`.
-    pub(super) fn arguments(&self) -> Vec<OsString> {
+    /// The steps that mount everything, in their order: how, from where, and where.
+    fn steps(&self) -> Vec<(Step, Option<&Path>, &Path)> {
         let mut mounts: Vec<&(PathBuf, Source)> = self.0.iter().collect();
         // A mount hides earlier mounts below it.
         sort::by_key(&mut mounts, |(path, _)| path.components().count());
-        let mut args: Vec<OsString> = Vec::new();
-        // Commands cannot open this file: it is a device, and mounts allow none.
-        let blocked = PathBuf::from("/dev/null");
-        for (path, source) in &mounts {
-            let (option, from) = match source {
-                Source::ReadOnly => ("--ro-bind", Some(path)),
-                Source::Writable => ("--bind", Some(path)),
-                Source::Private(from) => ("--bind", Some(from)),
-                Source::Other(from) => ("--ro-bind", Some(from)),
-                Source::Blocked => ("--ro-bind", Some(&blocked)),
-                Source::Empty | Source::Fresh => ("--tmpfs", None),
+        let mounted = mounts.iter().map(|(path, source)| {
+            let (step, from) = match source {
+                Source::ReadOnly => (Step::ReadOnly, Some(path.as_path())),
+                Source::Writable => (Step::Writable, Some(path.as_path())),
+                Source::Private(from) => (Step::Writable, Some(from.as_path())),
+                Source::Other(from) => (Step::ReadOnly, Some(from.as_path())),
+                // Commands cannot open this file: it is a device, and mounts allow none.
+                Source::Blocked => (Step::ReadOnly, Some(Path::new("/dev/null"))),
+                Source::Empty | Source::Fresh => (Step::Temporary, None),
             };
-            args.push(option.into());
-            args.extend(from.map(Into::into));
-            args.push(path.into());
-        }
+            (step, from, path.as_path())
+        });
         // After the mounts below them, which need directories. What is written there would be lost.
-        for (path, _) in mounts.iter().filter(|(_, source)| *source == Source::Empty) {
-            args.extend(["--remount-ro".into(), path.into()]);
+        let empty = mounts.iter().filter(|(_, source)| *source == Source::Empty);
+        let locked = empty.map(|(path, _)| (Step::Lock, None, path.as_path()));
+        mounted.chain(locked).collect()
+    }
+
+    /// The arguments of `bwrap`.
+    pub(super) fn arguments(&self) -> Vec<OsString> {
+        let steps = self.steps().into_iter();
+        let words = steps.flat_map(|(step, from, to)| {
+            [
+                Some(OsString::from(step.form().0)),
+                from.map(Into::into),
+                Some(to.into()),
+            ]
+        });
+        words.flatten().collect()
+    }
+
+    /// The same for the starter. A word begins with the letter of its step.
+    #[cfg(target_os = "linux")]
+    pub(super) fn words(&self) -> Vec<OsString> {
+        let steps = self.steps().into_iter();
+        let words = steps.flat_map(|(step, from, to)| {
+            let mut word = OsString::from(step.form().1);
+            word.push(from.unwrap_or(to));
+            [Some(word), from.map(|_| to.into())]
+        });
+        words.flatten().collect()
+    }
+}
+
+/// How something is mounted.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    ReadOnly,
+    Writable,
+    Temporary,
+    /// Makes what is mounted read-only.
+    Lock,
+}
+
+impl Step {
+    /// The option of `bwrap` and the letter of the starter.
+    const fn form(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ReadOnly => ("--ro-bind", "R"),
+            Self::Writable => ("--bind", "B"),
+            Self::Temporary => ("--tmpfs", "T"),
+            Self::Lock => ("--remount-ro", "O"),
         }
-        args
     }
 }
 
@@ -175,5 +217,15 @@ mod tests {
         assert_eq!(arguments.join(" "), expected);
         let writable = ["/work", "/data/fans/one", "/tmp"].map(PathBuf::from);
         assert_eq!(mounts().writable(), writable);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_starter_gets_the_mounts_of_bubblewrap() {
+        let words = mounts().words();
+        let words: Vec<&str> = words.iter().map(|word| word.to_str().unwrap()).collect();
+        let expected = "B/work /work T/data B/tmp/private/tmp /tmp R/work/.git /work/.git \
+            R/tmp/shown /tmp/shown B/data/fans/one /data/fans/one R/dev/null /usr/bin/touch O/data";
+        assert_eq!(words.join(" "), expected);
     }
 }

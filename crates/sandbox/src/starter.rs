@@ -1,5 +1,5 @@
-//! The program that starts commands in bubblewrap (`starter/main.rs`) and its arguments. It is there to save time: where it cannot
-//! run, the [`helper`](super::helper) does the same.
+//! The program that starts commands (`starter/main.rs`) and its arguments. It is there to save time. Where the kernel lets it make
+//! namespaces, it needs no bubblewrap; otherwise bubblewrap runs it. Where it cannot run, the [`helper`](super::helper) does the same.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -12,6 +12,9 @@ use osier_base::process::{self, Invocation};
 use osier_base::regular_file;
 use rustix::process::{WaitOptions, waitpid};
 
+use super::backend::PROBE;
+use super::bubblewrap::Layout;
+use super::mounts::Source;
 use super::seccomp;
 use super::spec::{Network, Spec, Stage};
 use super::{helper, landlock};
@@ -28,7 +31,7 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(2);
 
 /// Stores the program in `folder`. Returns its path if it can be executed there.
 pub(super) fn create(folder: &Path) -> Option<PathBuf> {
-    let path = folder.join("starter");
+    let path = folder.join("osier-starter");
     if PROGRAM.is_empty() {
         return None;
     }
@@ -55,8 +58,12 @@ pub(super) fn is_intact(path: &Path) -> bool {
 }
 
 /// The arguments before those of the command; `None` if the helper must start it: to hand over the network, on kernels
-/// without Landlock, and for programs that must be searched.
-pub(super) fn arguments(spec: &Spec, invocation: &Invocation) -> Option<Vec<OsString>> {
+/// without Landlock, and for programs that must be searched. With a `layout`, the starter needs no bubblewrap.
+pub(super) fn arguments(
+    spec: &Spec,
+    invocation: &Invocation,
+    alone: Option<(&Layout, &Path)>,
+) -> Option<Vec<OsString>> {
     let is_possible = spec.stage == Stage::Bubblewrap
         && !matches!(spec.network, Network::Proxy(_))
         && Path::new(&invocation.program).is_absolute();
@@ -65,17 +72,52 @@ pub(super) fn arguments(spec: &Spec, invocation: &Invocation) -> Option<Vec<OsSt
     }
     let (handled, of_file) = landlock::write_rights()?;
     let filter = seccomp::encoded(&seccomp::denied(helper::coverage(spec))).ok()?;
-    let numbers = [format!("{handled:x}"), format!("{of_file:x}"), filter];
+    let namespaces = alone.map_or(0, |(layout, _)| layout.namespaces());
+    let numbers = [
+        format!("{namespaces:x}"),
+        format!("{:x}", std::process::id()),
+        format!("{handled:x}"),
+        format!("{of_file:x}"),
+        filter,
+    ];
     let mut arguments: Vec<OsString> = numbers.map(OsString::from).into();
+    arguments.extend(alone.map(|(layout, _)| layout.words()).unwrap_or_default());
     for link in &spec.links {
         arguments.push(word('l', link));
     }
+    arguments.extend(alone.map(|(_, cwd)| word('w', cwd)));
     for path in &spec.writable {
         // A mount is what it hides: a file or a directory.
         arguments.push(word(if path.is_file() { 'f' } else { 'd' }, path));
     }
     arguments.push("--".into());
     Some(arguments)
+}
+
+/// Whether the starter at `path` can make namespaces and mounts here: starts itself with a mount of each kind.
+pub(super) async fn works_alone(path: &Path, mut layout: Layout) -> bool {
+    let mounts = &mut layout.mounts;
+    mounts.add(PATH, Source::Other(path.to_owned()));
+    for (name, source) in [
+        ("/run/empty", Source::Empty),
+        ("/run/empty/blocked", Source::Blocked),
+        ("/run/fresh", Source::Fresh),
+    ] {
+        mounts.add(name, source);
+    }
+    let spec = Spec {
+        stage: Stage::Bubblewrap,
+        writable: layout.writable(),
+        ..Spec::default()
+    };
+    let invocation = Invocation::new(PATH, [""; 0]);
+    let alone = Some((&layout, Path::new("/tmp")));
+    let Some(mut arguments) = arguments(&spec, &invocation, alone) else {
+        return false;
+    };
+    arguments.push(PATH.into());
+    let ended = process::run_quietly(&path.to_string_lossy(), arguments, None, PROBE).await;
+    ended.is_ok_and(|ended| ended.exit.is_success())
 }
 
 fn word(kind: char, path: &Path) -> OsString {

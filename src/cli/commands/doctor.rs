@@ -409,15 +409,20 @@ async fn git(context: &DoctorContext<'_>) -> Check {
 async fn sandbox(context: &DoctorContext<'_>) -> Check {
     let name = "sandbox";
     let mode = context.settings.sandbox;
-    match Confinement::new(context.cwd, None).ready().await {
-        Ok(backend) => passed(
-            name,
-            format!(
-                "{} is available; sandbox mode `{}`",
-                backend.name(),
-                mode.name()
-            ),
-        ),
+    let confinement = Confinement::new(context.cwd, None);
+    match confinement.ready().await {
+        Ok(backend) => {
+            let alone = if confinement.starts_alone() {
+                ", and osier makes its namespaces itself"
+            } else {
+                ""
+            };
+            let (backend, mode) = (backend.name(), mode.name());
+            passed(
+                name,
+                format!("{backend} is available{alone}; sandbox mode `{mode}`"),
+            )
+        }
         Err(error) if mode == SandboxMode::Off => warning(
             name,
             format!("{}; sandbox mode `off`", error.reason),

@@ -12,15 +12,18 @@ use std::process::{Child, Command, Output, Stdio};
 use osier_base::folders::Folders;
 use osier_base::process::Invocation;
 use osier_protocol::{NetworkAccess, SandboxMode};
-use osier_sandbox::{Backend, Confinement};
+use osier_sandbox::Confinement;
 use osier_testing::skip;
 use tempfile::TempDir;
 
 /// The user without privileges, when the tests run as root.
 pub(super) const OTHER_USER: u32 = 65534;
 
-/// The backend, the mode, and the network: `none`, `list` or `all`.
-const CONFIGURATIONS: [(&str, SandboxMode, &str); 6] = [
+/// The way, the mode, and the network: `none`, `list` or `all`.
+const CONFIGURATIONS: [(&str, SandboxMode, &str); 9] = [
+    ("namespaces", SandboxMode::ReadOnly, "none"),
+    ("namespaces", SandboxMode::Workspace, "none"),
+    ("namespaces", SandboxMode::Workspace, "all"),
     ("bubblewrap", SandboxMode::ReadOnly, "none"),
     ("bubblewrap", SandboxMode::Workspace, "none"),
     ("bubblewrap", SandboxMode::Workspace, "list"),
@@ -265,23 +268,19 @@ impl Target {
         let data = self.path("data");
         let confinement = Confinement::new(&self.path("work"), Some(self.program()))
             .hiding(&Folders::under(&data));
-        confinement.prefer(backend == "bubblewrap");
         let access = match network {
             "none" => NetworkAccess::Off,
             "list" => NetworkAccess::Hosts(vec!["example.org".to_owned()]),
             _ => NetworkAccess::All,
         };
         confinement.set(mode, access, Vec::new());
-        let found = confinement.ready().await.ok()?;
-        if found.name() != backend || matches!(found, Backend::Landlock(version) if version < 6) {
-            return None;
-        }
+        let found = super::force(&confinement, backend).await.ok()?;
         let script =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sandbox/attacks.py");
         let arguments = [
             "-c".into(),
             fs::read_to_string(script).unwrap(),
-            format!("backend={backend}"),
+            format!("backend={}", found.name()),
             format!("mode={}", mode.name()),
             format!("network={network}"),
             format!("landlock={}", if has_landlock { "yes" } else { "no" }),
@@ -413,7 +412,7 @@ async fn run(machine: Machine, configuration: (&str, SandboxMode, &str)) {
     let name = format!("{backend} {} network={network} {machine:?}", mode.name());
     let user = machine.user;
     let target = Target::new(user, machine.is_temporary);
-    let holds_metadata = backend == "bubblewrap" || mode == SandboxMode::ReadOnly;
+    let holds_metadata = backend != "landlock" || mode == SandboxMode::ReadOnly;
     let before = (target.state(holds_metadata), target.project());
     let Some(output) = target.attack(backend, mode, network, machine).await else {
         skip::unsupported(backend, "not available here");
@@ -422,10 +421,7 @@ async fn run(machine: Machine, configuration: (&str, SandboxMode, &str)) {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
     let can_fail = user.is_some() || machine.is_container;
-    let has_failed = ["bwrap:", "unshare:"]
-        .iter()
-        .any(|name| errors.contains(name));
-    if can_fail && !said.contains("TRIED") && has_failed {
+    if can_fail && !said.contains("TRIED") && super::lacks_namespaces(&errors) {
         skip::unsupported(&name, errors.trim());
         return;
     }
@@ -500,8 +496,8 @@ async fn attacks_on_a_kernel_without_landlock_change_nothing_outside() {
         ..Machine::default()
     };
     if has_programs() {
-        let bubblewrap = CONFIGURATIONS.iter().filter(|row| row.0 == "bubblewrap");
-        for configuration in bubblewrap {
+        let with_mounts = CONFIGURATIONS.iter().filter(|row| row.0 != "landlock");
+        for configuration in with_mounts {
             run(machine, *configuration).await;
         }
     }

@@ -84,18 +84,16 @@ async fn attack(backend: &str, user: Option<u32>) {
     let path = |name: &str| folder.path().join(name).canonicalize().unwrap();
     let (work, outside) = (path("work"), path("outside"));
     let confinement = Confinement::new(&work, Some(path("osier")));
-    confinement.prefer(backend == "bubblewrap");
     confinement.set(SandboxMode::Workspace, false, Vec::new());
-    let found = confinement.ready().await;
-    if !found.is_ok_and(|found| found.name() == backend) {
+    let Ok(found) = super::force(&confinement, backend).await else {
         return skip::unsupported(backend, "not available here");
-    }
+    };
     confinement.deny(denials(&work, &outside));
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sandbox/denied.py");
     let arguments = [
         "-c".into(),
         fs::read_to_string(table).unwrap(),
-        backend.to_owned(),
+        found.name().to_owned(),
     ];
     let invocation = Invocation::new("/usr/bin/python3", arguments);
     let invocation = confinement.wrap(invocation).unwrap();
@@ -133,7 +131,7 @@ async fn attack(backend: &str, user: Option<u32>) {
     victim.wait().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    if user.is_some() && errors.contains("bwrap:") && !said.contains("TRIED") {
+    if user.is_some() && super::lacks_namespaces(&errors) && !said.contains("TRIED") {
         return skip::unsupported(backend, errors.trim());
     }
     assert!(said.contains("TRIED"), "{backend} {user:?}: {said}{errors}");
@@ -163,7 +161,7 @@ fn has_programs() -> bool {
 #[tokio::test]
 async fn attacks_on_deny_rules_fail() {
     if has_programs() {
-        for backend in ["bubblewrap", "landlock"] {
+        for (backend, _) in super::WAYS {
             attack(backend, None).await;
         }
     }
@@ -175,7 +173,7 @@ async fn attacks_on_deny_rules_of_another_user_fail() {
         return skip::unsupported("another user", "only root can start its processes");
     }
     if has_programs() {
-        for backend in ["bubblewrap", "landlock"] {
+        for (backend, _) in super::WAYS {
             attack(backend, Some(OTHER_USER)).await;
         }
     }

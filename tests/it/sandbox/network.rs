@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use osier_base::process::{Invocation, run_captured};
 use osier_protocol::{NetworkAccess, SandboxMode};
-use osier_sandbox::{Backend, Confinement};
+use osier_sandbox::{Backend, Confinement, Preferred};
 use osier_testing::skip;
 
 use super::Yard;
@@ -182,7 +182,7 @@ async fn programs_reach_listed_hosts_only() {
 async fn a_list_of_hosts_needs_bubblewrap() {
     let yard = Yard::new();
     let confinement = Confinement::new(&yard.work, Some(env!("CARGO_BIN_EXE_osier").into()));
-    confinement.prefer(false);
+    confinement.prefer(Preferred::Landlock);
     let hosts = vec!["example.org".to_owned()];
     confinement.set(
         SandboxMode::Workspace,

@@ -197,7 +197,7 @@ pub struct Pty {
     output: pipe::Receiver,
     input: pipe::Sender,
     leader: Pid,
-    /// The command runs in bubblewrap, where it has other mounts, and cannot change them.
+    /// The command runs in namespaces, where it has other mounts, and cannot change them.
     is_confined: bool,
 }
 
@@ -434,7 +434,9 @@ pub fn spawn_terminal(invocation: &Invocation, size: PtySize) -> io::Result<Term
             input: pipe::Sender::from_owned_fd_unchecked(master.try_clone()?)?,
             output: pipe::Receiver::from_owned_fd_unchecked(master)?,
             leader,
-            is_confined: Path::new(&invocation.program).ends_with("bwrap"),
+            is_confined: ["bwrap", "osier-starter"]
+                .iter()
+                .any(|name| Path::new(&invocation.program).ends_with(name)),
         }),
         exit: None,
         read_until: None,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::backend::{Backend, SandboxError};
+use crate::backend::{Backend, Preferred, SandboxError};
 use crate::denied::Denied;
 use crate::network::{HostRule, Hosts};
 use osier_protocol::questions::Questions;
@@ -18,7 +18,7 @@ pub(crate) struct Requested {
     pub(super) denied: Denied,
     /// Asks the user whether a command can run outside of the sandbox.
     pub(super) asker: Option<Questions>,
-    pub(super) without_bubblewrap: bool,
+    pub(super) preferred: Preferred,
 }
 
 impl Requested {
