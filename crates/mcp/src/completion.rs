@@ -96,12 +96,11 @@ fn of_prompt<'a>(known: &'a [Known], command: &str, rest: &str) -> Option<(&'a K
     let mut free = names
         .filter(|name| !others.contains_key(name))
         .collect::<Vec<_>>();
-    let (argument, value, prefix) = match named(&last) {
-        Some((name, value)) => (name.clone(), value, format!("{name}=")),
-        None => {
-            let name = free.get(values.len())?.clone();
-            (name, last, String::new())
-        }
+    let (argument, value, prefix) = if let Some((name, value)) = named(&last) {
+        (name.clone(), value, format!("{name}="))
+    } else {
+        let name = free.get(values.len())?.clone();
+        (name, last, String::new())
     };
     others.extend(free.drain(..).zip(values));
     let question = Question {
