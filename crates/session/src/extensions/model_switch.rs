@@ -49,7 +49,7 @@ pub(crate) fn resumed(model: &Model, last: LastRequest, retention: CacheRetentio
 fn cache_of(last: LastRequest, retention: CacheRetention) -> (Duration, bool) {
     let kept = match retention {
         CacheRetention::Long => LONG,
-        _ => SHORT,
+        CacheRetention::Short => SHORT,
     };
     let age = u64::try_from(clock::now_ms() - last.at).unwrap_or_default();
     let age = Duration::from_millis(age);
