@@ -188,19 +188,22 @@ mod tests {
     }
 
     /// The argument, its value, the others and the prefix.
-    fn asked(typed: &str) -> Option<(String, String, Vec<(String, String)>, String)> {
+    type Asked = (String, String, Vec<(String, String)>, String);
+
+    fn asked(typed: &str) -> Option<Asked> {
         let known = [known()];
         let (_, question) = question(&known, typed)?;
         let others = question.others.into_iter().collect();
         Some((question.argument, question.value, others, question.prefix))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "the expected value of `asked`")]
     fn question_of(
         argument: &str,
         value: &str,
         others: &[(&str, &str)],
         prefix: &str,
-    ) -> Option<(String, String, Vec<(String, String)>, String)> {
+    ) -> Option<Asked> {
         let others = others
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

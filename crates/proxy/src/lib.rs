@@ -16,7 +16,7 @@
 //! ```
 //!
 //! - [`LlmProxy`] makes the calls; [`Frames`] is the answer of a call, [`Refusal`] says why a call
-//! is rejected.
+//!   is rejected.
 //! - [`UserStore`] has the users of a server with their tokens, limits and usage; [`Users`] is one in a SQLite file.
 //!
 //! docs/proxy.md specifies the protocol; `agent::AppTransport` is the client.

@@ -59,7 +59,7 @@ fn a_guard_in_settings_that_cannot_be_read_is_a_fault() {
         faults.collect::<Vec<_>>()
     };
     for hooks in [
-        r#"[]"#,
+        "[]",
         r#"{"PreToolUse": {}}"#,
         r#"{"preToolUse": []}"#,
         r#"{"PreToolUse": [{"matcher": "Bsh", "hooks": []}]}"#,

@@ -19,9 +19,6 @@ pub(crate) const ID: &str = "compare";
 /// From this width on the branches are side by side.
 const SIDE_BY_SIDE: u16 = 72;
 
-/// Messages of a branch that have rows: its first prompt and its last answer.
-const SHOWN: usize = 2;
-
 /// The overlay.
 #[derive(Debug)]
 pub(crate) struct CompareView {

@@ -119,6 +119,14 @@ impl App {
             }
             Event::TerminalScreen { .. } => terminals::on_event(event, overlays, outbox),
             Event::JobOutput { id, output } => jobs::append_output(overlays, id, output),
+            Event::ShutDown => outbox.push(Effect::Quit),
+            event => self.on_connection(event, now),
+        }
+    }
+
+    /// The server and its other clients.
+    fn on_connection(&mut self, event: &Event, now: Instant) {
+        match event {
             Event::Presence {
                 clients,
                 writer,
@@ -133,7 +141,6 @@ impl App {
                 self.footer.connection = Some((*state, text::single_line(detail)));
             }
             Event::UnconfirmedPrompts { prompts } => self.prompt.set_unconfirmed(prompts),
-            Event::ShutDown => outbox.push(Effect::Quit),
             event => self.on_account(event),
         }
     }
