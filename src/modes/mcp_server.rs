@@ -66,13 +66,14 @@ pub async fn run(
                     output.flush().await?;
                 }
             }
-            line = lines.next_segment(), if !has_ended => match line? {
-                Some(line) => server.line(&line),
-                None => {
+            line = lines.next_segment(), if !has_ended => {
+                if let Some(line) = line? {
+                    server.line(&line);
+                } else {
                     server.cancel_all();
                     has_ended = true;
                 }
-            },
+            }
         }
     }
     Ok(())

@@ -295,7 +295,9 @@ fn table_of_jobs_is_measured() {
     if !osier_testing::skip::has(&["python3", "git"], "apt install python3 git") {
         return;
     }
-    let check = std::process::Command::new("python3")
+    #[expect(clippy::disallowed_methods, reason = "the script is run")]
+    let mut check = std::process::Command::new("python3");
+    let check = check
         .arg(root().join("scripts/branches-film.py"))
         .args([env!("CARGO_BIN_EXE_osier"), "--check", "docs/branches.md"])
         .current_dir(root())

@@ -1,6 +1,11 @@
 //! osier as an MCP server: its own client, and that of the public SDK.
 
-use std::process::Command;
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "calls with `json!` read better"
+)]
+
+use std::process::{Command, Stdio};
 
 use osier_testing::skip;
 use serde_json::{Value, json};
@@ -223,7 +228,10 @@ console.log(JSON.stringify({ server: client.getServerVersion().name, tools: tool
 await client.close();
 "#;
     let path = home.file("client.mjs", script);
-    let output = Command::new("node")
+    #[expect(clippy::disallowed_methods, reason = "the script is run")]
+    let mut command = Command::new("node");
+    let output = command
+        .stdin(Stdio::null())
         .arg(path)
         .arg(modules)
         .arg(PROGRAM)
