@@ -664,7 +664,7 @@ mod tests {
         assert_eq!(row(&activity), format!("  {text}"));
     }
 
-    /// Nobody knows whether the work goes on: no spinner, no key that would do nothing.
+    /// Nobody knows whether the work continues: no spinner, no key that would do nothing.
     #[test]
     fn without_a_connection_the_last_known_state_is_shown() {
         let mut activity = without_motion();
