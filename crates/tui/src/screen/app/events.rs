@@ -120,18 +120,6 @@ impl App {
             Event::TerminalScreen { .. } => terminals::on_event(event, overlays, outbox),
             Event::JobOutput { id, output } => jobs::append_output(overlays, id, output),
             Event::ShutDown => outbox.push(Effect::Quit),
-            event => self.on_connection(event, now),
-        }
-    }
-
-    /// The server and its other clients.
-    fn on_connection(&mut self, event: &Event, now: Instant) {
-        match event {
-            Event::Presence {
-                clients,
-                writer,
-                you,
-            } => self.footer.presence = Presence::of(clients, *writer, *you),
             Event::Connection { state, detail } => {
                 let is_connected = *state == ConnectionState::Connected;
                 self.activity.set_connected(is_connected, now);
@@ -140,7 +128,6 @@ impl App {
                 }
                 self.footer.connection = Some((*state, text::single_line(detail)));
             }
-            Event::UnconfirmedPrompts { prompts } => self.prompt.set_unconfirmed(prompts),
             event => self.on_account(event),
         }
     }
@@ -218,6 +205,12 @@ impl App {
                 self.footer.cwd.clone_from(cwd);
                 self.footer.branch.clone_from(branch);
             }
+            Event::Presence {
+                clients,
+                writer,
+                you,
+            } => self.footer.presence = Presence::of(clients, *writer, *you),
+            Event::UnconfirmedPrompts { prompts } => self.prompt.set_unconfirmed(prompts),
             Event::ContextParts { parts } => skills::refresh(parts, overlays),
             Event::About { about } => about::open(about, overlays),
             Event::Budget { budget } => self.footer.budget = *budget,
