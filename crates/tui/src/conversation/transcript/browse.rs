@@ -51,12 +51,14 @@ impl Transcript {
 
     /// Says in the prompt that the keys go to the conversation, and how they come back.
     pub(crate) fn where_keys_go(&self, keymap: &Keymap<Command>) -> Option<String> {
+        if !self.browsing {
+            return None;
+        }
         let key = frame::shown_key(keymap, "transcript", Command::Cancel);
         let back = key.map_or_else(String::new, |key| {
             format!("; {key} goes back to the prompt")
         });
-        self.browsing
-            .then(|| format!("Keys move in the conversation{back}"))
+        Some(format!("Keys move in the conversation{back}"))
     }
 
     /// Scrolls by a line, or extends the selected lines while browsing.
