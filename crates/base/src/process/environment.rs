@@ -44,7 +44,7 @@ const NEEDED: [&str; 14] = [
 struct Names {
     /// Variables that are withheld although their names do not say that they are secret.
     withheld: BTreeSet<String>,
-    /// Those of the withheld variables that only files of a project have named.
+    /// The withheld variables that only files of a project have named.
     of_project: BTreeSet<String>,
     passed: BTreeSet<String>,
 }
