@@ -321,7 +321,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Adds the settings that a program gets on its command line or from osier, and runs their commands.
+    /// Adds the settings that a program gets on its command line or from osier, and the code that commands in them run.
     pub(super) fn given_settings(&mut self, text: &str) -> Result<(), String> {
         self.settings_text(text)?;
         for command in names(text).commands {
