@@ -129,7 +129,7 @@ async fn a_command_finds_the_same_system_as_in_bubblewrap() {
 #[tokio::test]
 async fn only_the_streams_are_open() {
     let yard = Yard::new();
-    // The last file is the directory that `ls` reads.
+    // In the first list, file 3 is the directory that `ls` reads.
     let script = "ls /proc/self/fd; ls /proc/1/fd";
     for (way, confinement) in with_namespaces(&yard).await {
         let before = format!("exec 7<> {}/file 8< /", yard.outside.display());

@@ -486,7 +486,7 @@ const FORM: &str = r#"write {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks
 /// The fields of a file, of an entry of an event, and of a hook.
 const ROOT: &[&str] = &["hooks", "disableAllHooks", "description", "$schema"];
 const GROUP: &[&str] = &["matcher", "hooks", "description"];
-/// Tools of Claude Code that osier lacks. The suggestion for an unknown name would be a wrong, similar one.
+/// Tools of Claude Code that osier lacks. Without this list, osier would suggest a tool with a similar name.
 const OF_CLAUDE_CODE: &[&str] = &["LSP", "NotebookRead", "TaskGet", "TaskList"];
 /// Fields of Claude Code that osier does not have.
 const UNSUPPORTED: &[&str] = &["shell", "once", "asyncRewake", "holdsTools"];
