@@ -5,9 +5,9 @@ standard library.
     cargo build --release && scripts/branches-film.py target/release/osier [FILE.cast]
     scripts/branches-film.py target/release/osier --check docs/branches.md
 
-Starts the interface in a pseudo-terminal, with a scripted model and an empty home. Types each job as the table in
-`docs/branches.md` has it, waits for what the job leads to, and prints the table. Fails when a job leads elsewhere; with `--check`,
-which types fast, also when the table is not in the file. Play the recording with `asciinema play FILE.cast`.
+Starts the interface in a pseudo-terminal, with a scripted model and an empty home. Types the keys of each job in the table of
+`docs/branches.md`, waits for the result of the job, and prints the table. Fails if a job has another result. `--check` types fast, and also
+fails if the table is not in the file. Play the recording with `asciinema play FILE.cast`.
 """
 
 import fcntl
@@ -233,14 +233,14 @@ class Film:
         return "\n".join("".join(row).rstrip() for row in self.grid)
 
     def view(self):
-        """The title of the view in front: of a box, or of the whole screen."""
+        """The title of the topmost view: a box, or the complete screen."""
         titles = re.findall(r"^(?:╭─ (.+?)|[ ─]([A-Z][^─]*?)) ─", self.screen(), re.MULTILINE)
         title = "".join(titles[-1]).strip() if titles else "Conversation"
         title = "Prompts" if title == "Tree · prompts" else title.split(" · ")[0]
         return re.sub(r" \d.*", "", title)
 
     def type(self, keys, pause):
-        """Type keys. Returns the views that they lead through."""
+        """Type keys. Returns the title of each view that they open."""
         views = []
         for key, after in zip(keys, [*keys[1:], ""]):
             if isinstance(key, Seen):

@@ -1,4 +1,4 @@
-//! Compiles the program that starts commands. osier contains it as data.
+//! Compiles the starter, the program that starts commands; osier contains it as data.
 
 #![expect(
     clippy::disallowed_methods,
@@ -12,7 +12,7 @@ use std::{env, fs, io};
 const SOURCE: &str = "starter/main.rs";
 
 fn main() -> io::Result<()> {
-    // All files of the folder.
+    // Cargo watches all files in the folder.
     println!("cargo:rerun-if-changed=starter");
     let target = |part: &str| env::var(format!("CARGO_CFG_TARGET_{part}")).unwrap_or_default();
     let folder = env::var_os("OUT_DIR").unwrap_or_default();

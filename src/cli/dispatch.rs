@@ -405,7 +405,7 @@ fn run_mcp_server(config: &RunConfig, setup: SessionSetup) -> Result<Exit, Strin
     check_tools(&setup)?;
     limit_after_signals(Interrupt::Ends);
     block_on_with_input(async {
-        // Without a model each call fails.
+        // The server also starts without a model; each call fails then.
         let _ = find_local(&mut setup).await;
         let input = tokio::io::BufReader::new(tokio::io::stdin());
         let signal = Cell::new(None);

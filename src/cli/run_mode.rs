@@ -104,7 +104,7 @@ struct Flag {
 const SESSION: &[RunMode] = &[
     Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp, McpServer,
 ];
-/// The modes of these that have the flags of scripts, too.
+/// The modes of [`SESSION`] that also have the flags of scripts.
 const OPENED: &[RunMode] = &[Screen, Text, Json, StreamJson, JsonResult, Codex, Rpc, Acp];
 /// Every mode that opens a session, and the server, which opens several.
 const SERVED: &[RunMode] = &[

@@ -1,4 +1,4 @@
-//! The requests of a program to the session. Each is answered when the session has carried it out or refused it.
+//! Requests of a program to the session. The program gets the answer when the session has carried out or refused the request.
 
 use osier_agent::Severity;
 use osier_peers::formats::{AskedOps, AskedResult};
@@ -6,7 +6,7 @@ use osier_protocol::Event;
 use osier_session::SessionHandle;
 use serde_json::Value;
 
-/// The requests without an answer.
+/// The requests that are not answered yet.
 #[derive(Debug, Default)]
 pub struct AskedRequests {
     open: Vec<OpenRequest>,
@@ -19,14 +19,14 @@ struct OpenRequest {
     number: u64,
     id: Value,
     response: Value,
-    /// The types of the events that answer it.
+    /// The types of the events that answer the request.
     replies: &'static [&'static str],
     is_answered: bool,
     problem: Option<String>,
 }
 
 impl AskedRequests {
-    /// Sends the operations of a request.
+    /// Sends the operations of a request to the session.
     pub(super) fn send(&mut self, asked: AskedOps, session: &SessionHandle) {
         let AskedOps {
             id,
@@ -49,7 +49,7 @@ impl AskedRequests {
         session.ask(number, last);
     }
 
-    /// The requests that end by this event.
+    /// The requests that this event ends, with their answers.
     pub(super) fn on_event(&mut self, event: &Event) -> Vec<AskedResult> {
         let cause = self.cause.take();
         match event {

@@ -20,19 +20,20 @@ pub(super) fn typed(prompt: &Prompt, added: &[AddedCommand]) -> Option<Result<Ve
     Some(requests)
 }
 
-/// Whether the commands of templates, skills and plugins are known: one of them can have the name of a command of osier.
+/// The commands of templates, skills and plugins. One of them can have the name of a built-in command, so that osier needs to know them
+/// first.
 #[derive(Debug, Default)]
 pub(super) struct AddedCommands {
     list: Vec<AddedCommand>,
-    /// The request that ends when the session has read them.
+    /// The number of a request that ends after the session has read the commands.
     request: Option<u64>,
-    /// The next event is about that request.
+    /// Whether the next event is about that request.
     is_about_request: bool,
     are_read: bool,
 }
 
 impl AddedCommands {
-    /// Follows the session. Returns whether the event is only about the request of this.
+    /// Handles an event of the session. Returns whether it is only about the request of these commands.
     pub(super) fn on_event(&mut self, event: &Event) -> bool {
         let is_about = |request: &u64| self.request == Some(*request);
         match event {
@@ -47,7 +48,7 @@ impl AddedCommands {
         true
     }
 
-    /// Whether `prompt` waits until the session has read them.
+    /// Whether `prompt` must wait until the session has read the commands.
     pub(super) fn are_missing_for(&mut self, prompt: &Prompt, session: &SessionHandle) -> bool {
         if self.are_read || typed(prompt, &[]).is_none() {
             return false;
@@ -55,7 +56,7 @@ impl AddedCommands {
         if self.request.is_none() {
             let request = session.next_request();
             self.request = Some(request);
-            // Reads nothing, but waits as a prompt does.
+            // The request reads no entry, but the session handles it after the commands, as it does with a prompt.
             let nothing = TreeOp::ReadEntries {
                 request,
                 entry_ids: Vec::new(),

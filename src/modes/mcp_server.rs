@@ -1,5 +1,5 @@
-//! osier as an MCP server on standard input and output: one tool runs a prompt in a session of its own, with progress. A
-//! client cancels it as any other request.
+//! osier as an MCP server on standard input and output. Its only tool runs a prompt in a session of its own and reports progress; the
+//! client can cancel it.
 
 use std::collections::HashMap;
 
@@ -16,16 +16,16 @@ use tokio_util::sync::CancellationToken;
 use super::asked::AskedRequests;
 use super::run::Run;
 
-/// Versions of the protocol, newest first.
+/// Versions of the protocol that osier speaks, newest first.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The name of the tool.
 const TOOL: &str = "run_prompt";
-/// Columns of a message about progress.
+/// The largest width of a progress message, in columns.
 const SHOWN: usize = 120;
-/// Calls that run; more are refused.
+/// The largest number of calls that run at the same time; osier refuses more.
 const CALLS: usize = 8;
 
-/// The error codes of JSON-RPC.
+/// Error codes of JSON-RPC.
 const PARSE: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
 const UNKNOWN_METHOD: i64 = -32601;
@@ -82,14 +82,14 @@ pub async fn run(
 /// A message for the client.
 enum Outgoing {
     Message(Value),
-    /// The result of a call that has this id.
+    /// The id of a call as JSON, and its result.
     Ended(String, Value),
 }
 
 struct Server<'a> {
     setup: &'a SessionSetup,
     messages: mpsc::UnboundedSender<Outgoing>,
-    /// The calls that run, by their id as JSON.
+    /// The running calls by their id as JSON.
     calls: HashMap<String, CancellationToken>,
     is_initialized: bool,
 }
@@ -99,11 +99,11 @@ type Refusal = (i64, String);
 
 impl Server<'_> {
     fn send(&self, message: Value) {
-        // The receiver lives as long as the server.
+        // The receiver lives as long as the server, so sending cannot fail.
         let _ = self.messages.send(Outgoing::Message(message));
     }
 
-    /// The message to write; a cancelled call has none.
+    /// The message that the client gets; `None` for a cancelled call.
     fn outgoing(&mut self, message: Outgoing) -> Option<Value> {
         match message {
             Outgoing::Message(message) => Some(message),
@@ -120,7 +120,7 @@ impl Server<'_> {
         }
     }
 
-    /// Handles a line of the client.
+    /// Handles a line from the client.
     fn line(&mut self, line: &[u8]) {
         if line.trim_ascii().is_empty() {
             return;
@@ -130,7 +130,7 @@ impl Server<'_> {
         };
         let id = message.get("id").cloned();
         let Some(method) = message["method"].as_str() else {
-            // An answer belongs to no request of this server.
+            // osier sends no requests, so it ignores answers.
             if message.get("result").is_none() && message.get("error").is_none() {
                 let error = "expected an object with `method`".to_owned();
                 self.refuse(&id.unwrap_or_default(), (INVALID_REQUEST, error));
@@ -165,7 +165,7 @@ impl Server<'_> {
         }
     }
 
-    /// The result of a request; `None` if it follows later.
+    /// The result of a request; `None` if the result follows later.
     fn request(
         &mut self,
         id: &Value,
@@ -292,12 +292,12 @@ impl Arguments {
     }
 }
 
-/// The result of a call that did not succeed.
+/// The result of a failed call.
 fn failed(message: &str) -> Value {
     json!({"content": [{"type": "text", "text": message}], "isError": true})
 }
 
-/// Runs the prompt in a session, and returns the result of the call.
+/// Runs the prompt in a session and returns the result of the call.
 async fn call(
     mut setup: SessionSetup,
     arguments: Arguments,
@@ -364,7 +364,7 @@ async fn call(
     }
 }
 
-/// Sends what a call does, if its client wants to know.
+/// Reports the progress of a call, if the client has sent a token for it.
 struct Progress {
     messages: mpsc::UnboundedSender<Outgoing>,
     token: Option<Value>,
@@ -382,7 +382,7 @@ impl Progress {
     }
 }
 
-/// Follows the run of a call.
+/// Handles the events of a call's run.
 struct CallFormat {
     progress: Progress,
     session: String,
@@ -414,7 +414,7 @@ impl Format for CallFormat {
     }
 }
 
-/// A tool and the first text among its arguments.
+/// The tool's name, with the first text among its arguments.
 fn described(tool: &str, arguments: &Value) -> String {
     let fields = arguments.as_object().into_iter().flatten();
     let mut texts = fields.filter_map(|(_, value)| value.as_str());

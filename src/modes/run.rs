@@ -52,7 +52,7 @@ pub struct Run<'a> {
     pub ends_with_prompts: bool,
     /// The hooks of the program that reads and writes lines.
     pub hooks: Option<ProgramHooks>,
-    /// The requests of the program that have no answer.
+    /// The requests of the program that are not answered yet.
     pub asked: AskedRequests,
 }
 
@@ -374,7 +374,7 @@ impl Run<'_> {
         self.session.send(Op::AnswerQuestion { id, answer });
     }
 
-    /// Answers the requests of the program that end by this event.
+    /// Answers the requests of the program that this event ends.
     fn answer_asked(&mut self, event: &Event) -> io::Result<()> {
         for ended in self.asked.on_event(event) {
             self.effect(|format, effect| format.asked_ended(ended, effect))?;

@@ -289,7 +289,7 @@ fn recipes_are_those_of_the_sources() {
     pages::check_part(&path, "recipes", &format!("{}\n", recipes()));
 }
 
-/// The keys and screens of the table of common jobs are those that the program needs.
+/// The keys and screens in the table of common jobs are those that the script measures.
 #[test]
 fn table_of_jobs_is_measured() {
     if !osier_testing::skip::has(&["python3", "git"], "apt install python3 git") {

@@ -362,7 +362,7 @@ async fn a_change_of_an_attached_resource_is_told_once() {
     let place = TestProject::new();
     let (mut open, _) = ready(&place, "good", Script::always("ok")).await;
     open.prompt("what is in @fake:memo://one?");
-    // The server answers the subscription with a change, and then with another tool.
+    // The server answers the subscription with a change of the resource, and adds a tool.
     let has_grown = |event: &Event| match event {
         Event::McpServers { servers } => servers[0].tools.contains(&"fake__grown".to_owned()),
         _ => false,
@@ -392,7 +392,7 @@ async fn a_server_logs_from_the_level_of_its_entry() {
     config(&place, &json!({"fake": server}));
     let mut open = open(&place, calling("fake__echo")).await;
     state(&mut open, |state| state == ServerState::Ready).await;
-    // The call comes after the request for the level.
+    // The server receives the request for the level before the call.
     open.run("go").await;
     let notes = std::fs::read_to_string(&notes).unwrap();
     assert!(
@@ -718,7 +718,7 @@ async fn a_public_server_completes_what_is_typed() {
             "/mcp__peer__completable-prompt E",
             ["Engineering"].as_slice(),
         ),
-        // The values depend on the argument before.
+        // The values depend on the first argument.
         ("/mcp__peer__completable-prompt Engineering ", names),
         (
             "see @peer:demo://resource/dynamic/text/1",

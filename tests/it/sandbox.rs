@@ -66,14 +66,14 @@ fn protected_folder(prefix: &str) -> TempDir {
         .unwrap()
 }
 
-/// The ways to start a command. The first two have the same namespaces and mounts: those of osier's own program, and of bubblewrap.
+/// The mechanisms that start a command. The first two give it the same namespaces and mounts: the starter makes them, or bubblewrap.
 const WAYS: [(&str, Preferred); 3] = [
     ("namespaces", Preferred::Namespaces),
     ("bubblewrap", Preferred::Bubblewrap),
     ("landlock", Preferred::Landlock),
 ];
 
-/// Forces one of `WAYS`. Returns what was detected if it is that one.
+/// Forces one of `WAYS`. Returns the detected backend if it is the forced one.
 async fn force(confinement: &Confinement, way: &str) -> Result<Backend, Missing> {
     let mut ways = WAYS.into_iter();
     let (_, preferred) = ways.find(|(name, _)| *name == way).unwrap();
@@ -89,7 +89,7 @@ async fn force(confinement: &Confinement, way: &str) -> Result<Backend, Missing>
     }
 }
 
-/// Why a way is not possible here.
+/// The reason why a mechanism is missing on this machine.
 #[derive(Debug)]
 #[expect(dead_code, reason = "for the message of a skipped test")]
 enum Missing {
@@ -98,7 +98,7 @@ enum Missing {
     Backend(SandboxError),
 }
 
-/// The ways of this machine, forced one after the other. Reports each that is missing.
+/// The mechanisms of this machine, each forced in a sandbox of its own. Reports those that are missing.
 async fn ways(yard: &Yard) -> Vec<(&'static str, Confinement)> {
     // Without these programs an escape would fail for the wrong reason.
     if !skip::has(&["python3", "setsid"], "apt install python3 util-linux") {
@@ -117,7 +117,7 @@ async fn ways(yard: &Yard) -> Vec<(&'static str, Confinement)> {
     ways
 }
 
-/// Whether the errors of a command say that this user cannot have namespaces here.
+/// Whether the errors of a command say that the user cannot make namespaces on this machine.
 fn lacks_namespaces(errors: &str) -> bool {
     let words = [
         "bwrap:",

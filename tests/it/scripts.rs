@@ -304,7 +304,7 @@ fn refused_initialization_ends_the_run_before_the_first_call() {
     }
 }
 
-/// The answer comes when the session has selected the model or refused it.
+/// The program gets the answer when the session has selected the model or refused it.
 #[test]
 fn a_switch_to_an_unknown_model_is_an_error() {
     let home = Home::new();

@@ -6,7 +6,7 @@ import { basename, line, period, when } from "./format.js";
 /** The meaning of the dot of an open session. */
 const STATES = { working: "running", waiting: "waiting for an answer", idle: "idle", unread: "unread" };
 
-/** The name, else the first prompt. A fork without a name of its own says of what it is one. */
+/** The name, else the first prompt. The title of an unnamed fork also names its source. */
 function listTitle({ name, firstPrompt, lastPrompt, forkOf }) {
   if (name && name !== forkOf) return name;
   if (!forkOf) return firstPrompt ?? "";

@@ -63,7 +63,7 @@ pub trait AgentAccess: Send + Sync + fmt::Debug {
     /// The models, preferred first.
     fn models(&self) -> Vec<Arc<Model>>;
 
-    /// The thinking level of the next request, as the preferred model takes it.
+    /// The thinking level of the next request, adapted to the preferred model.
     fn thinking(&self) -> ThinkingLevel;
 
     fn system_prompt(&self) -> String;

@@ -110,7 +110,7 @@ impl<E: Coalesce + Clone> Publisher<E> {
         Self::send(&mut lock(&self.mailboxes), time, event);
     }
 
-    /// Sends two events that happen now, the second right after the first.
+    /// Sends two events that happen now. No other event comes between them.
     pub fn publish_pair(&self, first: E, second: E) {
         let mut mailboxes = lock(&self.mailboxes);
         let time = clock::now_ms();

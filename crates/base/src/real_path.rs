@@ -16,7 +16,7 @@ pub struct RealPath {
     /// The name of each link on the way: the path with all links before it resolved. Rules also
     /// match these names.
     pub names: Vec<PathBuf>,
-    /// The links on the way, in real directories.
+    /// The links on the way, each in its real directory.
     pub links: Vec<PathBuf>,
 }
 

@@ -38,8 +38,8 @@ pub fn counted(count: impl Display, one: &str, many: &str) -> String {
     format!("{count} {noun}")
 }
 
-/// `text` between marks of `tag`, for a model. If the text contains such an end, the marks have a number that it does not
-/// contain, so that nothing in it is taken for text after it.
+/// Encloses `text` in tags named `tag`, for a model. If the text contains the closing tag, both tags get a number that the text does not
+/// contain, so that the text cannot end them.
 ///
 /// ```
 /// use osier_base::text::enclosed;

@@ -32,9 +32,9 @@ pub trait Launch: Send + Sync + fmt::Debug {
     /// A key for the permissions of the server. Servers with different keys are not shared.
     fn key(&self) -> String;
 
-    /// Wraps the program, which gets the settings as JSON.
+    /// Wraps the program in its sandbox. `settings` are the settings that the server will get, as JSON.
     ///
     /// # Errors
-    /// Why it cannot run.
+    /// The reason why the server cannot run.
     async fn wrap(&self, invocation: Invocation, settings: &str) -> Result<Invocation, String>;
 }

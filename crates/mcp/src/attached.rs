@@ -1,4 +1,4 @@
-//! Resources that are attached to the conversation: osier subscribes to them, and says once that one has changed.
+//! Resources that are attached to the conversation. osier subscribes to them and tells the model once when one has changed.
 
 #![expect(
     deprecated,
@@ -18,9 +18,9 @@ use rmcp::model::{
 use rmcp::service::{Peer, RoleClient};
 use serde_json::json;
 
-/// Resources of one server that are watched.
+/// The largest number of attached resources of one server.
 const MOST: usize = 100;
-/// Columns of an address in a message.
+/// The largest width of an address in a message, in columns.
 const SHOWN: usize = 200;
 
 /// The attached resources of one server, and whether each has changed.
@@ -28,11 +28,11 @@ const SHOWN: usize = 200;
 pub(super) struct Attached(Arc<Mutex<BTreeMap<String, bool>>>);
 
 impl Attached {
-    /// Notes a resource. Returns whether it is a new one, of which there are not too many.
+    /// Adds a resource. Returns whether it is new and there is room for it.
     fn add(&self, uri: &str) -> bool {
         let mut all = self.0.lock();
         if let Some(has_changed) = all.get_mut(uri) {
-            // The model has just received the new state.
+            // The model has just received the new content.
             *has_changed = false;
             return false;
         }
@@ -43,7 +43,7 @@ impl Attached {
         fits
     }
 
-    /// The server says that the resource has changed, or a part of it.
+    /// Marks the resources that the server's message is about: the one with this address, and those that contain it.
     pub(super) fn changed(&self, uri: &str) {
         let mut all = self.0.lock();
         for (attached, has_changed) in &mut *all {
@@ -52,14 +52,14 @@ impl Attached {
         }
     }
 
-    /// The resources that have changed. They are attached no longer.
+    /// Removes the resources that have changed, and returns them.
     fn take_changed(&self) -> Vec<String> {
         let mut all = self.0.lock();
         let changed = all.extract_if(.., |_, has_changed| *has_changed);
         changed.map(|(uri, _)| uri).collect()
     }
 
-    /// Subscribes to a resource that was attached, in the background.
+    /// Subscribes to an attached resource in the background, if the server offers it.
     pub(super) fn subscribe(&self, uri: &str, peer: &Peer<RoleClient>) {
         let info = peer.peer_info();
         let offers = info.as_ref().is_some_and(|info| {
@@ -85,7 +85,7 @@ impl Attached {
         });
     }
 
-    /// Follows the subscription until the resource has changed.
+    /// Waits until a subscription of a new server says that the resource has changed.
     async fn follow(&self, peer: &Peer<RoleClient>, uri: &str) {
         let filter = SubscriptionFilter::builder().resource_subscription(uri);
         let Ok(mut subscription) = peer.listen(filter.build()).await else {
@@ -99,7 +99,7 @@ impl Attached {
         }
     }
 
-    /// A message for the model about the resources of `server` that have changed.
+    /// The message for the model about changed resources of `server`; `None` if nothing has changed.
     pub(super) fn news(
         &self,
         server: &str,
@@ -114,7 +114,7 @@ impl Attached {
             osier_base::task::spawn(async move {
                 for uri in uris {
                     let params = UnsubscribeRequestParams::new(uri);
-                    // A server that ends has no subscriptions.
+                    // A server that has ended has no subscriptions, so an error does not matter.
                     let _ = peer.unsubscribe(params).await;
                 }
             });
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(news().as_deref(), Some(expected));
         attached.changed("file:///a");
         assert_eq!(news(), None);
-        // The model has the new state.
+        // The model receives the new content.
         assert!(attached.add("file:///a"));
         attached.changed("file:///a");
         assert!(!attached.add("file:///a"));

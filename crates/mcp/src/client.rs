@@ -92,7 +92,7 @@ pub(super) struct Client {
     pub rules: Option<Arc<dyn ElicitationRules>>,
     pub changed: mpsc::UnboundedSender<Changed>,
     pub tool_changes: ToolChanges,
-    /// The resources that are attached to the conversation.
+    /// The attached resources of the server.
     pub attached: Attached,
     /// Receives the server's challenge when a request fails because it requires a sign-in.
     pub refused: mpsc::UnboundedSender<String>,

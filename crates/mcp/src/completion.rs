@@ -1,5 +1,5 @@
-//! Values that servers offer for a prompt that is being typed: arguments of their prompts, and variables of the templates of
-//! their resources.
+//! Values that servers offer while the user types a prompt: for the arguments of their prompts, and for the variables of their resource
+//! templates.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,27 +11,27 @@ use super::entry::Known;
 use super::manager::Mcp;
 use super::mentions::{PROMPT_PREFIX, prompt_of, words};
 
-/// Time for the answer of a server: a user types on.
+/// The time limit for the answer of a server: the user continues to type meanwhile.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Values of one answer, as the protocol limits them.
+/// The largest number of values in one answer, which the protocol sets.
 const MOST: usize = 100;
-/// Bytes of a value.
+/// The largest size of a value, in bytes.
 const LONGEST: usize = 200;
 
-/// A question to a server.
+/// The question to a server for values of one argument.
 #[derive(Debug, PartialEq)]
 struct Question {
     reference: Reference,
     argument: String,
     value: String,
-    /// The other arguments that are typed.
+    /// The arguments that the user has already typed.
     others: HashMap<String, String>,
-    /// The part of the word before the value.
+    /// The part of the typed word that stays before the value.
     prefix: String,
 }
 
 impl Mcp {
-    /// Values for the last word of `typed`, a prompt up to the cursor; each replaces the word, without its `@`.
+    /// Returns values for the last word of `typed`, the prompt up to the cursor. Each value replaces the word, except for its `@`.
     pub async fn complete(&self, typed: &str) -> Vec<String> {
         let known: Vec<Known> = self.shared().known.lock().values().cloned().collect();
         let Some((server, question)) = question(&known, typed) else {
@@ -61,7 +61,7 @@ impl Mcp {
     }
 }
 
-/// The server that knows values for the last word of `typed`, and what to ask it.
+/// The server that can know values for the last word of `typed`, and the question to it.
 fn question<'a>(known: &'a [Known], typed: &str) -> Option<(&'a Known, Question)> {
     match typed.split_once(char::is_whitespace) {
         Some((command, rest)) if command.starts_with(PROMPT_PREFIX) => {
@@ -124,7 +124,7 @@ fn of_resource<'a>(known: &'a [Known], typed: &str) -> Option<(&'a Known, Questi
         let value = uri.strip_prefix(start)?;
         Some((template, start, variable, value))
     });
-    // The most specific one.
+    // The most specific template has the longest fixed start.
     let (template, start, variable, value) = fitting.max_by_key(|(_, start, ..)| start.len())?;
     let value = value.split('{').next().unwrap_or_default();
     let question = Question {
@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    /// The argument, its value, the others and the prefix.
+    /// The argument, its value, the other arguments and the prefix.
     type Asked = (String, String, Vec<(String, String)>, String);
 
     fn asked(typed: &str) -> Option<Asked> {

@@ -160,7 +160,7 @@ struct Reader<'a> {
     text: &'a str,
     name: &'a str,
     environment: &'a BTreeMap<String, String>,
-    /// The file belongs to a project, which does not get the keys of the user.
+    /// Whether the file belongs to a project, which may not name keys of the user.
     of_project: bool,
     problems: &'a mut Vec<Problem>,
     hidden: Hidden,

@@ -111,7 +111,7 @@ impl Connection {
         self.peer.peer_info()
     }
 
-    /// Has the server log only messages of this level and above. Newer servers get no such request.
+    /// Asks the server to log only messages of this level and above. Versions from 2026-07-28 on have no such request.
     pub(super) async fn set_log_level(&self, level: &str) {
         let Some(info) = self.info() else { return };
         if info.capabilities.logging.is_none()

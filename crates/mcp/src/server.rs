@@ -253,7 +253,7 @@ impl ServerTask {
         let watch = CancellationToken::new();
         let _watching = watch.clone().drop_guard();
         osier_base::task::spawn(subscribe(connection.clone(), self.client.clone(), watch));
-        // All messages are of interest in a trace.
+        // A trace contains all messages.
         let level = self.config.log_level.or(self.trace.then_some("debug"));
         if let Some(level) = level {
             let connection = connection.clone();

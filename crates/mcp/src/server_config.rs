@@ -36,7 +36,7 @@ pub struct ServerConfig {
     pub start_timeout: Duration,
     pub tools: ToolFilter,
     pub sampling: SamplingRule,
-    /// The least important messages that it logs; it decides when not set.
+    /// The level of the least important messages that the server logs; the server decides if it is not set.
     pub log_level: Option<&'static str>,
 }
 

@@ -88,7 +88,7 @@ impl StdioTransport {
             Ok(message) => Some(message),
             Err(error) => {
                 self.log.line("stdout, not a message", &text);
-                // Nobody waits for other lines.
+                // Other lines answer no request, so nobody waits for them.
                 let reason = format!("the server's message cannot be read: {error}");
                 let is_message = text.contains("\"jsonrpc\"");
                 is_message.then(|| self.refuse(&bytes, reason)).flatten()
@@ -96,7 +96,7 @@ impl StdioTransport {
         }
     }
 
-    /// Refuses a message: the error of the request that it answers, or the answer to the server.
+    /// Refuses a message that cannot be read. If it is an answer, its request gets the error; if it is a request, the server does.
     fn refuse(&mut self, bytes: &[u8], reason: String) -> Option<RxJsonRpcMessage<RoleClient>> {
         match size::refusal(bytes, reason)? {
             Refusal::Answer(id, error) => {
@@ -106,7 +106,7 @@ impl StdioTransport {
                 let answer = TxJsonRpcMessage::<RoleClient>::error(error, Some(id));
                 let sending = self.send(answer);
                 osier_base::task::spawn(async move {
-                    // The server may have ended.
+                    // The server may have ended, so an error does not matter.
                     let _ = sending.await;
                 });
                 None

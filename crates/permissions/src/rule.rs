@@ -161,7 +161,7 @@ impl Rule {
         self.tool.starts_with(char::is_uppercase) && !self.is_built_in() && !is_other
     }
 
-    /// The tool that the rule names, if it is neither built in nor one of `tools`. Those of MCP servers can come later.
+    /// The tool that the rule names, if it is neither built in nor in `tools`. `None` for tools of MCP servers, which can be added later.
     pub fn unknown_tool(&self, tools: &[String]) -> Option<&str> {
         let is_other = self.tool.contains("__") || self.tool.contains('*');
         let is_known = is_other || self.is_built_in();

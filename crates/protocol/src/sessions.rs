@@ -131,7 +131,7 @@ pub struct SessionSummary {
 }
 
 impl SessionSummary {
-    /// The title in lists: the name, else the first prompt. A fork says of what it is one.
+    /// The title in lists: the name, else the first prompt. The title of an unnamed fork also names its source.
     pub fn list_title(&self) -> Option<String> {
         let (name, source) = (self.name.as_deref(), self.fork_of.as_deref());
         let fork = fork_title(name, source, self.last_prompt.as_deref());
@@ -140,13 +140,13 @@ impl SessionSummary {
     }
 }
 
-/// The title of a fork without a name of its own: of what it is one, and its last prompt.
+/// The title of a fork without a name of its own: its source and its last prompt.
 pub fn fork_title(
     name: Option<&str>,
     source: Option<&str>,
     last_prompt: Option<&str>,
 ) -> Option<String> {
-    /// Columns of the title of the other session.
+    /// The largest width of the source's title, in columns.
     const SOURCE: usize = 24;
     let own = name.filter(|name| !name.is_empty() && Some(*name) != source);
     let source = text::single_line(source.filter(|_| own.is_none())?);

@@ -306,13 +306,13 @@ fn collect_pages(
     }
 }
 
-/// An object with the messages, and a field. `json!` would copy the messages, for each page again.
+/// An object with the messages and one more field. `json!` would copy the messages for each page.
 fn with_messages(messages: Vec<Value>, name: &str, value: Value) -> Value {
     let messages = ("messages".to_owned(), Value::Array(messages));
     Value::Object(Map::from_iter([messages, (name.to_owned(), value)]))
 }
 
-/// Columns of an entry in an error.
+/// The largest width of an entry's id in an error, in columns.
 const CURSOR: usize = 80;
 /// Messages of an answer without a limit.
 pub(super) const MESSAGES: u64 = 1_000;
@@ -397,7 +397,7 @@ pub(super) fn first_page(
     Ok(FirstStep::Numbered(read_page, at))
 }
 
-/// An empty page would have no entry after which the next one begins.
+/// Refuses a limit of 0: an empty page has no last entry at which the next page could begin.
 fn check_limit(parameters: &Map<String, Value>) -> Result<(), String> {
     match parameters.get("limit").and_then(Value::as_u64) {
         Some(0) => Err("`limit` must be at least 1".to_owned()),

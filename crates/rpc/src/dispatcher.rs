@@ -129,7 +129,7 @@ impl Dispatcher {
         self.time = time;
         self.tracked.on_event(event);
         let cause = match event {
-            // A hub can add these between an event and its number.
+            // A hub can send these events between `OpEvent` and the event that it announces.
             Event::Presence { .. } | Event::Notice { .. } => None,
             _ => self.cause.take(),
         };
@@ -361,7 +361,7 @@ impl Dispatcher {
         }
     }
 
-    /// Passes an event, which is about the request `cause`, to the oldest command that waits for it.
+    /// Passes an event to the oldest command that waits for it. `cause` is the number of the request that the event is about.
     fn answer(&mut self, kind: &str, mut fields: Map<String, Value>, cause: Option<u64>) {
         let number = fields.shift_remove("request");
         for index in 0..self.pending.len() {

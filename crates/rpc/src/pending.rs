@@ -18,7 +18,7 @@ const FAILURES: &[&str] = &[
     "session_failed",
 ];
 
-/// The last event of a session, which answers all clients.
+/// The last event of a session. It answers every pending command.
 const SHUT_DOWN: &str = "shut_down";
 
 /// A command without an answer.
@@ -36,9 +36,9 @@ pub(super) struct PendingCommand {
     pub notices: Vec<(Severity, String)>,
     /// The number of ops of the command that have not ended.
     ops: usize,
-    /// The agent continues with its op: events of the agent have no number.
+    /// Whether the agent carries out the op: events of the agent have no number.
     with_agent: bool,
-    /// The last event that can be the answer, but is not known to be about its op.
+    /// The last event that can be the answer, although no number says so.
     candidate: Option<Candidate>,
     /// The collected parts of the answer.
     partial: Value,
@@ -128,7 +128,7 @@ impl PendingCommand {
         })
     }
 
-    /// Handles an event about the request `cause`; `fields` do not contain `type` and `request`.
+    /// Handles an event about the request `cause`. `fields` is the event without `type` and `request`.
     pub(super) fn on_event(
         &mut self,
         kind: &str,
@@ -140,7 +140,7 @@ impl PendingCommand {
             Answer::Ended => return Progress::Waiting,
             Answer::Event(kinds, _) if !kinds.contains(&kind) => return Progress::Waiting,
             Answer::Event(_, shape) => {
-                // Its number says it, or it answers all clients, or the events of its op have no number.
+                // The event is the answer if its number says so, if it answers all clients, or if events of this op have no number.
                 let is_own = cause == Some(self.request) || self.reply_number.is_some();
                 if is_own || self.with_agent || kind == SHUT_DOWN {
                     return self.answer_with(kind, fields, shape, tracked);
@@ -176,7 +176,7 @@ impl PendingCommand {
         }
     }
 
-    /// The answer that an event is.
+    /// The answer that this event gives.
     fn answer_with(
         &self,
         kind: &str,

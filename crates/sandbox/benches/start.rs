@@ -1,5 +1,6 @@
-//! The start of `bash -c true`, without the sandbox, in bubblewrap and by the starter alone: `cargo bench -p osier-sandbox`. It prints the fastest and the
-//! median of its samples, in a small project and in one with many directories. The preparation by osier is a part of it.
+//! Measures the start of `bash -c true`: without the sandbox, in bubblewrap, and with the starter alone, in a small project and in one with
+//! many directories. Run with `cargo bench -p osier-sandbox`; it prints the fastest sample and the median. The time includes osier's
+//! preparation of the command.
 
 #![allow(
     clippy::print_stdout,

@@ -19,13 +19,13 @@ pub enum Backend {
     SandboxExec,
 }
 
-/// The mechanism that is tried first: tests cover all.
+/// The mechanism that osier tries first, so that tests cover every mechanism.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Preferred {
-    /// Bubblewrap, or osier's own program with the same namespaces and mounts where that works.
+    /// The starter with namespaces of its own where that works, otherwise bubblewrap.
     #[default]
     Namespaces,
-    /// Bubblewrap itself.
+    /// Bubblewrap, even where the starter can make namespaces itself.
     Bubblewrap,
     Landlock,
 }
@@ -99,7 +99,7 @@ impl SandboxError {
     }
 }
 
-/// The namespaces that the starter makes for every command, as `bwrap` does.
+/// The namespaces that the starter makes for every command; `bwrap` makes the same.
 #[cfg(target_os = "linux")]
 pub(super) const BASE_NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
@@ -108,11 +108,12 @@ pub(super) const BASE_NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
 
-/// Files of every command, as `--dev` and `--proc` of `bwrap` make them, as words for the starter. The root is read-only before.
+/// The starter's words for `/dev` and `/proc`, which every command has; they match `--dev` and `--proc` of `bwrap`. The root is already
+/// read-only when they apply.
 #[cfg(target_os = "linux")]
 pub(super) const BASE_WORDS: &[&str] = &[
-    // `T`: an empty directory, `V`: a device, `L`: a symbolic link, `M`: a directory, `D`: terminals, `C`: the terminal of standard
-    // output, `P`: processes.
+    // The letters: `T` an empty directory, `V` a device, `L` a symbolic link, `M` a directory, `D` terminals, `C` the terminal on standard
+    // output, `P` processes.
     "T/dev",
     "V/dev/null",
     "/dev/null",

@@ -1,4 +1,4 @@
-//! The file system that a command in namespaces can see and write: those of bubblewrap, or of the starter, which does the same.
+//! The file system that a command in namespaces can see and write to. Bubblewrap and the starter make the same one.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, Permissions};
@@ -212,7 +212,7 @@ impl Layout {
         args
     }
 
-    /// The namespaces of the starter.
+    /// The namespaces that the starter makes for this layout.
     #[cfg(target_os = "linux")]
     pub(super) fn namespaces(&self) -> i32 {
         let network = if self.unshares_network {
@@ -223,7 +223,7 @@ impl Layout {
         BASE_NAMESPACES | network
     }
 
-    /// The mounts as words for the starter.
+    /// The mounts as words for the starter: those of every command, then those of the layout.
     #[cfg(target_os = "linux")]
     pub(super) fn words(&self) -> Vec<OsString> {
         let base = BASE_WORDS.iter().map(OsString::from);

@@ -44,10 +44,10 @@ pub struct Confinement {
     backend: Arc<OnceLock<Result<Backend, SandboxError>>>,
     proxies: Arc<Proxies>,
     temporary: OnceLock<Option<TemporaryFolder>>,
-    /// The program that starts commands in namespaces.
+    /// The starter, if it could be created.
     #[cfg(target_os = "linux")]
     starter: OnceLock<Option<PathBuf>>,
-    /// Whether that program makes the namespaces itself, without bubblewrap.
+    /// Whether the starter makes namespaces and mounts itself, without bubblewrap.
     starts_alone: Arc<OnceLock<bool>>,
     protected: Protected,
     /// Read-only directories that are not hidden.
@@ -167,12 +167,12 @@ impl Confinement {
         self.requested.lock().plan
     }
 
-    /// Sets what is tried first, before it is detected.
+    /// Sets the mechanism that is tried first. This must happen before `ready` detects the backend.
     pub fn prefer(&self, preferred: Preferred) {
         self.requested.lock().preferred = preferred;
     }
 
-    /// Whether commands start in namespaces without bubblewrap. False before the backend was detected.
+    /// Whether commands start in namespaces without bubblewrap. False until the backend is detected.
     pub fn starts_alone(&self) -> bool {
         self.starts_alone.get() == Some(&true)
     }
@@ -341,7 +341,7 @@ impl Confinement {
         };
         if let Some((starter, args)) = self.in_starter(&mut layout, &spec, &invocation, true) {
             let mut started = wrap(starter, args, invocation);
-            // As `bwrap` does.
+            // `bwrap` sets this variable, too.
             started.env.push(("PWD".into(), self.cwd.clone().into()));
             return Ok(started);
         }
@@ -354,7 +354,8 @@ impl Confinement {
         Ok(wrap(program.into(), args, inner))
     }
 
-    /// The starter with its arguments, if it can start the program, `alone` or in bubblewrap, and no command can have changed it.
+    /// The starter with its arguments, `alone` or for bubblewrap; `None` if it cannot start the program, or if a command may have changed
+    /// it.
     #[cfg(target_os = "linux")]
     fn in_starter(
         &self,

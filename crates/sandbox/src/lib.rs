@@ -26,10 +26,10 @@
 //! # Design
 //!
 //! - The sandbox starts as osier itself: the hidden subcommand of `helper` limits itself and becomes the command. In bubblewrap,
-//!   a program of 10 KB that osier contains does the same in less time (`starter`). Where the kernel lets it make namespaces and mounts,
-//!   it does so in place of `bwrap`, with the same mounts (`mounts`): that takes half the time.
-//! - Programs and files that deny rules name are not there: a mount hides them (`denied`). Landlock grants all files but them.
-//! - In bubblewrap, Landlock closes what a read-only mount leaves open: pipes outside could be written.
+//!   the starter does the same in less time: a program of 10 KB that osier contains (`starter`). Where the kernel allows it, the starter
+//!   also makes the namespaces and mounts in place of `bwrap` (`mounts`), which takes half the time.
+//! - A mount hides the programs and files that deny rules name (`denied`). Landlock grants access to all files except these.
+//! - In bubblewrap, Landlock closes a gap of read-only mounts: a command could write to pipes outside.
 //! - Hosts by name are reached through a proxy outside of the sandbox (`network`).
 
 mod backend;

@@ -1,4 +1,4 @@
-//! The mounts of a command, made by bubblewrap or the starter. The rest of the file system is read-only.
+//! The mounts of a command, for bubblewrap and the starter. Everything else in the file system is read-only.
 
 use osier_base::sort;
 use std::ffi::OsString;
@@ -91,7 +91,7 @@ impl Mounts {
         paths.map(|(path, _)| path.clone()).collect()
     }
 
-    /// The steps that mount everything, in their order: how, from where, and where.
+    /// All steps in the order in which they apply: the kind, the source and the target.
     fn steps(&self) -> Vec<(Step, Option<&Path>, &Path)> {
         let mut mounts: Vec<&(PathBuf, Source)> = self.0.iter().collect();
         // A mount hides earlier mounts below it.
@@ -114,7 +114,7 @@ impl Mounts {
         mounted.chain(locked).collect()
     }
 
-    /// The arguments of `bwrap`.
+    /// The steps as arguments of `bwrap`.
     pub(super) fn arguments(&self) -> Vec<OsString> {
         let steps = self.steps().into_iter();
         let words = steps.flat_map(|(step, from, to)| {
@@ -127,7 +127,7 @@ impl Mounts {
         words.flatten().collect()
     }
 
-    /// The same for the starter. A word begins with the letter of its step.
+    /// The steps as words for the starter; each word begins with the letter of its step.
     #[cfg(target_os = "linux")]
     pub(super) fn words(&self) -> Vec<OsString> {
         let steps = self.steps().into_iter();
@@ -140,18 +140,18 @@ impl Mounts {
     }
 }
 
-/// How something is mounted.
+/// The kind of a step.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     ReadOnly,
     Writable,
     Temporary,
-    /// Makes what is mounted read-only.
+    /// Makes the mount read-only.
     Lock,
 }
 
 impl Step {
-    /// The option of `bwrap` and the letter of the starter.
+    /// The option of `bwrap` and the letter for the starter.
     const fn form(self) -> (&'static str, &'static str) {
         match self {
             Self::ReadOnly => ("--ro-bind", "R"),

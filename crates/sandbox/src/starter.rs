@@ -1,5 +1,6 @@
-//! The program that starts commands (`starter/main.rs`) and its arguments. It is there to save time. Where the kernel lets it make
-//! namespaces, it needs no bubblewrap; otherwise bubblewrap runs it. Where it cannot run, the [`helper`](super::helper) does the same.
+//! The starter (`starter/main.rs`), a small program that starts commands faster than osier itself can, and its arguments. Where the kernel
+//! allows it, the starter makes the namespaces without bubblewrap; otherwise bubblewrap runs it. Where the starter cannot run, the
+//! [`helper`](super::helper) does its work.
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -57,8 +58,8 @@ pub(super) fn is_intact(path: &Path) -> bool {
     stored.is_ok_and(|bytes| bytes == PROGRAM)
 }
 
-/// The arguments before those of the command; `None` if the helper must start it: to hand over the network, on kernels
-/// without Landlock, and for programs that must be searched. With a `layout`, the starter needs no bubblewrap.
+/// The arguments of the starter, up to the command. `None` if only the helper can start the command: its network is a proxy, the kernel has
+/// no Landlock, or the path of the program is not absolute. With `alone`, the starter also makes the namespaces and mounts.
 pub(super) fn arguments(
     spec: &Spec,
     invocation: &Invocation,
@@ -94,7 +95,7 @@ pub(super) fn arguments(
     Some(arguments)
 }
 
-/// Whether the starter at `path` can make namespaces and mounts here: starts itself with a mount of each kind.
+/// Whether the starter at `path` can make namespaces and mounts on this machine. It starts itself, with a mount of each kind.
 pub(super) async fn works_alone(path: &Path, mut layout: Layout) -> bool {
     let mounts = &mut layout.mounts;
     mounts.add(PATH, Source::Other(path.to_owned()));

@@ -1,12 +1,15 @@
 //! `starter NAMESPACES OWNER HANDLED OF_FILE FILTER [MOUNT]… [lPATH]… [wPATH] [dPATH|fPATH]… -- PROGRAM ARGUMENTS…` starts a command in the
-//! sandbox: in the namespaces of bubblewrap if NAMESPACES is 0, otherwise it makes them itself.
+//! sandbox. If NAMESPACES is 0, bubblewrap has made the namespaces and mounts; otherwise the starter makes them itself.
 //!
-//! A program of its own without the standard library: a second start of osier takes longer than all of bubblewrap, mostly to
-//! relocate its tables. So it has no tables with pointers: nothing relocates them. It decides nothing. `src/starter.rs` computes what it
-//! applies: the namespaces, the process of osier, the rights of Landlock that are limited, those that a file can have, and the filter for system calls,
-//! as hexadecimal numbers; then the mounts (`src/mounts.rs`), the symbolic links that nothing can replace, the working directory, and the
-//! directories and files that can be written. When anything fails, the command does not run. `build.rs` compiles it, so it is not a
-//! module of the crate.
+//! The starter is a separate program without the standard library, because starting osier a second time takes longer than all of
+//! bubblewrap, mostly to relocate tables with pointers. The starter has no such tables.
+//!
+//! The starter decides nothing. `src/starter.rs` computes its arguments. The first five are hexadecimal: the namespaces, the process of
+//! osier, the rights that Landlock limits, those of them that a file can have, and the filter for system calls. The others are the mounts
+//! (`src/mounts.rs`), the symbolic links that nothing can replace, the working directory, and the directories and files that the command
+//! can write to. If a step fails, the command does not run.
+//!
+//! `build.rs` compiles the starter, so it is not a module of the crate.
 
 #![no_std]
 #![no_main]
@@ -57,7 +60,7 @@ fn confine_files(arguments: &mut Arguments, handled: u64, of_file: u64) {
     let step = "cannot set up Landlock";
     let attribute = (&raw const handled) as usize;
     let created = system_call(new_call::LANDLOCK_CREATE_RULESET, [attribute, size_of::<u64>(), 0, 0, 0]);
-    // A container can lack what osier has, as an old kernel does: the mounts hold without it.
+    // Landlock can be missing here even if osier has it, for example in a container; the mounts still protect the files.
     let is_missing = created == ENOSYS;
     let rules = if is_missing { 0 } else { check(created, step) };
     loop {
@@ -71,7 +74,7 @@ fn confine_files(arguments: &mut Arguments, handled: u64, of_file: u64) {
         if is_missing {
             continue;
         }
-        // SAFETY: behind the letter is at least the 0.
+        // SAFETY: the word has at least its letter and the final 0.
         let name = unsafe { path.add(1) } as usize;
         let opened = open(AT_FDCWD, name, O_PATH_CLOEXEC);
         let opened = check(opened, "cannot open a directory that commands can write to");
@@ -101,11 +104,11 @@ fn apply_filter(instructions: *mut u8) {
 
 /// Gets the stack as the kernel leaves it: the number of arguments, the arguments, null, the environment.
 unsafe extern "C" fn start(stack: *const usize) -> ! {
-    // Files that the program that started osier left open: a command could write to them.
+    // The program that started osier can have left files open, to which a command could write.
     close_files();
-    // SAFETY: see above.
+    // SAFETY: `stack` is the stack of a new process, as described above.
     let (count, words) = unsafe { (*stack, stack.add(1).cast::<*mut u8>()) };
-    // osier only asks whether it can be executed.
+    // Without arguments, osier only checks whether the starter can be executed.
     if count <= 1 {
         exit(0);
     }
@@ -122,7 +125,7 @@ unsafe extern "C" fn start(stack: *const usize) -> ! {
     if namespaces != 0 {
         namespaces::enter(namespaces, owner, &mut arguments);
     } else if arguments.peek() == b'l' {
-        // `bwrap` can leave this process in a namespace to which its mounts do not belong.
+        // `bwrap` can leave this process in a user namespace that does not own its mounts.
         let unshared = system_call(call::UNSHARE, [NEW_MOUNTS, 0, 0, 0, 0]);
         check(unshared, "cannot protect symbolic links");
         mounts::keep_links(&mut arguments);

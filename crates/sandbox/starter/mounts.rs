@@ -1,8 +1,9 @@
-//! The mounts of a command without bubblewrap: the words of `src/mounts.rs`, one after the other, in a copy of all mounts.
+//! The mounts of a command without bubblewrap. The starter copies all mounts of the host, and applies the words of `src/mounts.rs` to the
+//! copy, one after the other.
 //!
-//! The copy is read-only before anything else is mounted in it. Sources are found in the mounts of the host, as they are there: attributes
-//! are only added, so what is read-only on the host stays so. No path leads through a symbolic link, which another command could
-//! have put there since osier looked.
+//! The copy becomes read-only before anything else is mounted in it. The sources are the mounts of the host with their attributes; the
+//! starter only adds attributes, so what is read-only on the host stays read-only. No path may lead through a symbolic link, because
+//! another command could have created it after osier checked the path.
 
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
@@ -29,7 +30,7 @@ const READ_ONLY: usize = 1;
 const NO_SETUID: usize = 2;
 const NO_DEVICES: usize = 4;
 const NO_PROGRAMS: usize = 8;
-/// Devices can be written to nevertheless, but root cannot change their modes and owners.
+/// A read-only device can still be written to, but root cannot change its mode and owner.
 const DEVICE: usize = NO_SETUID | READ_ONLY;
 
 const TCGETS: usize = 0x5401;
@@ -37,7 +38,7 @@ const STATX_BASIC: usize = 0x7ff;
 const TYPE: u16 = 0o170_000;
 const DIRECTORY: u16 = 0o40_000;
 
-/// The attributes that a word for a mount of the host's files adds; `None` for other words.
+/// The attributes that a word adds to a mount of the host; `None` if the word is for something else.
 fn added(kind: u8) -> Option<usize> {
     match kind {
         b'B' => Some(NO_SETUID | NO_DEVICES),
@@ -47,7 +48,7 @@ fn added(kind: u8) -> Option<usize> {
     }
 }
 
-/// The data of a file, as `statx` returns it.
+/// The data of a file that `statx` returns.
 struct Data(MaybeUninit<[u64; 32]>);
 
 impl Data {
@@ -55,31 +56,31 @@ impl Data {
         Self(MaybeUninit::uninit())
     }
 
-    /// Reads the data of `name`, or of `file` itself without a name. Returns whether that worked.
+    /// Reads the data of `name` in the directory `file`, or of `file` itself if the name is empty. Returns whether that worked.
     fn read(&mut self, file: usize, name: *const u8) -> bool {
         let arguments = [file, name as usize, AT_EMPTY_PATH, STATX_BASIC, (&raw mut self.0) as usize];
         system_call(call::STATX, arguments) == 0
     }
 
     fn word(&self, index: usize) -> u64 {
-        // SAFETY: the kernel has filled all of it.
+        // SAFETY: the kernel has filled the complete buffer.
         unsafe { *self.0.as_ptr().cast::<u64>().add(index) }
     }
 
     fn is_directory(&self) -> bool {
-        // SAFETY: as above; the mode is the fifteenth part of this size.
+        // SAFETY: the kernel has filled the buffer, and the mode is at byte 28.
         let mode = unsafe { *self.0.as_ptr().cast::<u16>().add(14) };
         mode & TYPE == DIRECTORY
     }
 
-    /// Whether both are the same file, in the same file system and of the same device.
+    /// Whether both are the same file: inode, file system and device number are equal.
     fn is_same(&self, other: &Self) -> bool {
         let is_same = |index| self.word(index) == other.word(index);
         is_same(4) && is_same(16) && is_same(17)
     }
 }
 
-/// The path of the terminal of standard output, if it has one that can be found.
+/// The path of the terminal on standard output, if there is one and its path is known.
 pub struct Terminal {
     path: MaybeUninit<[u8; Self::SIZE]>,
     is_known: bool,
@@ -107,11 +108,11 @@ impl Terminal {
         if length <= 0 {
             return;
         }
-        // SAFETY: at most the last byte. The path ends with 0 then.
+        // SAFETY: the length is less than the size of the buffer, so that the 0 fits.
         unsafe { *path.add(length as usize) = 0 };
         let (mut named, mut own) = (Data::new(), Data::new());
         let is_read = named.read(AT_FDCWD, path) && own.read(STDOUT, c"".as_ptr().cast());
-        // The path can be that of another file system.
+        // The path can name another file: the terminal can belong to another file system.
         self.is_known = is_read && at(path, 0) == b'/' && named.is_same(&own);
     }
 
@@ -120,7 +121,7 @@ impl Terminal {
     }
 }
 
-/// Opens a path without symbolic links: below `folder`, or that of the host.
+/// Opens a path without following symbolic links: below the root `folder`, or on the host for `AT_FDCWD`.
 fn find(folder: usize, path: *const u8) -> isize {
     let is_host = folder == AT_FDCWD;
     let resolve = RESOLVE_NO_SYMLINKS | if is_host { 0 } else { RESOLVE_IN_ROOT };
@@ -129,7 +130,7 @@ fn find(folder: usize, path: *const u8) -> isize {
     system_call(new_call::OPENAT2, arguments)
 }
 
-/// A copy of the mount at `file` and of those below it, which is not yet anywhere.
+/// Copies the mount at `file` and the mounts below it. The copy is not mounted yet.
 fn copied(file: usize, attributes: usize, path: *const u8) -> usize {
     let flags = OPEN_TREE_CLONE | RECURSIVE | O_CLOEXEC | AT_EMPTY_PATH;
     let tree = system_call(new_call::OPEN_TREE, [file, pointer(c""), flags, 0, 0]);
@@ -156,11 +157,11 @@ fn mount(tree: usize, target: usize, path: *const u8) {
     close(target);
 }
 
-/// The root of a command, in the making.
+/// The root of a command while it is prepared.
 pub struct Root(usize);
 
 impl Root {
-    /// Copies all mounts. The copy is over `/` at first, where only its file finds it.
+    /// Copies all mounts. The copy is mounted over `/`, where only its open file leads to it.
     pub fn copy() -> Self {
         let root = c"/".as_ptr().cast();
         let slave = [pointer(c""), pointer(c"/"), 0, MS_SLAVE_RECURSIVE, 0];
@@ -173,7 +174,7 @@ impl Root {
         Self(tree)
     }
 
-    /// Makes the copy the root, without the mounts of the host.
+    /// Makes the copy the root of the process and detaches the mounts of the host.
     pub fn enter(self) {
         let step = "cannot leave the mounts of the host";
         let here = pointer(c".");
@@ -184,11 +185,11 @@ impl Root {
         close(self.0);
     }
 
-    /// Applies the words for mounts, which begin with capital letters.
+    /// Applies the words for mounts; they begin with capital letters.
     pub fn apply(&self, arguments: &mut Arguments, terminal: &Terminal) {
         while arguments.peek().is_ascii_uppercase() {
             let word = arguments.next();
-            // SAFETY: behind the letter is at least the 0.
+            // SAFETY: the word has at least its letter and the final 0.
             let path = unsafe { word.add(1) };
             let kind = at(word, 0);
             match kind {
@@ -229,7 +230,8 @@ impl Root {
         check_at(system_call(call::SYMLINKAT, arguments), "cannot create", path);
     }
 
-    /// Opens `path`, and creates what is missing: in directories of the sandbox, because all others are read-only.
+    /// Opens the target of a mount, and creates missing files and directories. This only works in directories of the sandbox: all others
+    /// are read-only.
     fn target(&self, path: *mut u8, is_directory: bool) -> usize {
         let found = find(self.0, path);
         if found != ENOENT {
@@ -237,13 +239,13 @@ impl Root {
         }
         let (mut folder, mut start, end) = (self.0, 1, length(path));
         while start <= end {
-            // SAFETY: not behind the 0.
+            // SAFETY: the index is at most that of the final 0.
             let name = unsafe { path.add(start) };
             let mut stop = start;
             while stop < end && at(path, stop) != b'/' {
                 stop += 1;
             }
-            // SAFETY: as above.
+            // SAFETY: the index is at most that of the final 0.
             let slash = unsafe { core::mem::replace(&mut *path.add(stop), 0) };
             let mut next = find(folder, name);
             if next == ENOENT {
@@ -251,7 +253,7 @@ impl Root {
                 next = find(folder, name);
             }
             let next = check_at(next, "cannot create", path);
-            // SAFETY: as above.
+            // SAFETY: the index is at most that of the final 0.
             unsafe { *path.add(stop) = slash };
             if folder != self.0 {
                 close(folder);
@@ -262,7 +264,7 @@ impl Root {
     }
 }
 
-/// Creates a target. Another command can do so at the same time.
+/// Creates the target of a mount, unless another command has created it at the same time.
 fn create(folder: usize, name: *const u8, is_directory: bool) {
     let created = if is_directory {
         system_call(call::MKDIRAT, [folder, name as usize, 0o755, 0, 0])
@@ -279,13 +281,13 @@ fn create(folder: usize, name: *const u8, is_directory: bool) {
     }
 }
 
-/// A path below the root, from there.
+/// The path relative to the root.
 fn relative(path: *const u8) -> usize {
     // SAFETY: paths begin with a slash.
     unsafe { path.add(1) as usize }
 }
 
-/// A new file system for a word, not yet mounted; `None` for other words.
+/// Creates the file system that a word names, not mounted yet; `None` if the word names none.
 fn new(kind: u8) -> Option<usize> {
     let (name, attributes) = match kind {
         b'T' => (c"tmpfs", NO_SETUID | NO_DEVICES),
@@ -316,21 +318,21 @@ fn new(kind: u8) -> Option<usize> {
     Some(check_at(tree, "cannot create the file system", path))
 }
 
-/// Mounts links where they are: what is mounted can be neither replaced nor removed.
+/// Mounts each symbolic link over itself, so that commands can neither replace nor remove it.
 pub fn keep_links(arguments: &mut Arguments) {
     let step = "cannot protect symbolic links";
     while let Some(name) = arguments.next_of(b'l') {
         let opened = open(AT_FDCWD, name as usize, O_PATH_CLOEXEC | O_NOFOLLOW);
-        // Another command removed it.
+        // Another command has removed the link.
         if opened == ENOENT {
             continue;
         }
         let opened = check(opened, step);
-        // No other file is open.
+        // The path below has one digit: no other file is open here.
         if opened > 9 {
             fail_at(step, name);
         }
-        // The path of the link would lead to its target.
+        // The link's own path would lead to its target.
         let mut path = *b"/proc/self/fd/?\0";
         path[path.len() - 2] = b'0' + opened as u8;
         let itself = path.as_ptr() as usize;

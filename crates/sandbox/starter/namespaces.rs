@@ -1,4 +1,4 @@
-//! The namespaces of a command without bubblewrap, which takes longer: it reads the table of mounts for each mount.
+//! The namespaces of a command without bubblewrap. Bubblewrap takes longer, because it reads the table of mounts for each mount.
 
 use core::ffi::CStr;
 
@@ -21,12 +21,14 @@ const SOCK_DGRAM_CLOEXEC: usize = 0o2_000_002;
 const SIOCSIFFLAGS: usize = 0x8914;
 const IFF_UP: u64 = 1;
 
-/// Enters new namespaces of `kinds`, which end with the process `owner`: returns in their first process, and never in the process that has started it, which waits.
+/// Makes new namespaces of `kinds` and continues in their first process. The calling process waits until that one ends, and never returns.
+/// If the process `owner` ends, the namespaces end, too.
 ///
-/// Mounting a new `devpts` needs user 0. Other users are 0 until all is mounted, and themselves in a second namespace.
+/// Mounting a new `devpts` needs user 0. So every user is user 0 until all mounts are made, and gets its own id again in a second user
+/// namespace.
 pub fn enter(kinds: usize, owner: usize, arguments: &mut Arguments) {
     end_with_parent();
-    // It can have ended before. Another program can have started this one for osier.
+    // osier can have ended before `end_with_parent`. The parent can be another program that starts commands for osier.
     if ask(call::GETPPID) != owner && has_ended(owner) {
         exit(NOT_RUN);
     }
@@ -46,7 +48,7 @@ pub fn enter(kinds: usize, owner: usize, arguments: &mut Arguments) {
     close(parent_lives[1] as usize);
     end_with_parent();
     let mask = check(system_call(call::UMASK, [0; 5]), "cannot set the mask");
-    // In the `/proc` of the host: that of the command is read-only.
+    // Open `/proc/self` on the host: the `/proc` of the command will be read-only.
     let own = open(AT_FDCWD, pointer(c"/proc/self"), O_PATH_CLOEXEC);
     let own = check(own, "cannot open /proc");
     map(own, c"uid_map", [0, user]);
@@ -66,22 +68,22 @@ pub fn enter(kinds: usize, owner: usize, arguments: &mut Arguments) {
         map(own, c"gid_map", [group, 0]);
     }
     system_call(call::UMASK, [mask, 0, 0, 0, 0]);
-    // The program of this process is a file of the host, and the command must not get it from `/proc/1`.
+    // The program of this process is a file of the host; `/proc/1/exe` must not give it to the command.
     check(system_call(call::PRCTL, [PR_SET_DUMPABLE, 0, 0, 0, 0]), "cannot hide files");
-    // Again: new privileges could have reset it.
+    // A change of privileges can have reset the signal.
     end_with_parent();
     let read = [parent_lives[0] as usize, (&raw mut parent_lives) as usize, 1, 0, 0];
-    // Without its other end, the pipe is at its end.
+    // If the parent has ended, the other end of the pipe is closed, and the read does not return `EAGAIN`.
     if system_call(call::READ, read) != EAGAIN {
         exit(1);
     }
-    // By their numbers: without a standard input, they can be among the streams.
+    // Without a standard input, these files can have the numbers of the standard streams, which `close_files` leaves open.
     close(own);
     close(parent_lives[0] as usize);
     close_files();
 }
 
-/// The working directory is entered when all privileges are dropped.
+/// Enters the working directory. The privileges are dropped before.
 pub fn enter_directory(arguments: &mut Arguments) {
     if let Some(path) = arguments.next_of(b'w') {
         let entered = system_call(call::CHDIR, [path as usize, 0, 0, 0, 0]);
@@ -89,7 +91,7 @@ pub fn enter_directory(arguments: &mut Arguments) {
     }
 }
 
-/// A call without arguments that cannot fail.
+/// The result of a system call that has no arguments and cannot fail.
 fn ask(number: usize) -> usize {
     system_call(number, [0; 5]) as usize
 }
@@ -99,14 +101,14 @@ fn end_with_parent() {
     check(system_call(call::PRCTL, arguments), "cannot end with its parent");
 }
 
-/// Whether a process has ended, even if nothing has waited for it.
+/// Whether a process has ended, even if its parent has not waited for it.
 fn has_ended(process: usize) -> bool {
     const POLLIN: u64 = 1;
     let opened = system_call(new_call::PIDFD_OPEN, [process, 0, 0, 0, 0]);
     if opened < 0 {
         return true;
     }
-    // The file, then the events.
+    // A `pollfd`: the file, then the events.
     let asked = [opened as u64 | POLLIN << 32];
     let at_once = [0_u64; 2];
     let arguments = [asked.as_ptr() as usize, 1, at_once.as_ptr() as usize, 0, 0];
@@ -115,11 +117,11 @@ fn has_ended(process: usize) -> bool {
     ended != 0
 }
 
-/// Maps one id of this namespace to one outside.
+/// Maps the id `ids[0]` of this namespace to the id `ids[1]` outside.
 fn map(own: usize, name: &CStr, ids: [usize; 2]) {
     let mut line = [b' '; 32];
     let mut start = line.len();
-    // From the end: `INSIDE OUTSIDE 1`.
+    // The line is written from its end: `INSIDE OUTSIDE 1`.
     for mut number in [1, ids[1], ids[0]] {
         start -= 1;
         while let Some(place) = line.get_mut(start) {
@@ -135,11 +137,11 @@ fn map(own: usize, name: &CStr, ids: [usize; 2]) {
     write(own, name, line.get(start + 1..).unwrap_or_default());
 }
 
-/// Writes a file of this process.
+/// Writes to a file in `/proc/self`.
 fn write(own: usize, name: &CStr, text: &[u8]) {
     let step = "cannot map users";
     let opened = open(own, pointer(name), O_WRONLY | O_CLOEXEC);
-    // Kernels without it need none.
+    // An old kernel without `setgroups` does not require it.
     if opened == ENOENT {
         return;
     }
@@ -153,7 +155,7 @@ fn set_up_loopback() {
     let step = "cannot set up the loopback device";
     let socket = system_call(call::SOCKET, [AF_INET, SOCK_DGRAM_CLOEXEC, 0, 0, 0]);
     let socket = check(socket, step);
-    // The name, then the flags.
+    // An `ifreq`: the name, then the flags.
     let request = [u64::from_ne_bytes(*b"lo\0\0\0\0\0\0"), 0, IFF_UP.to_le(), 0, 0];
     let arguments = [socket, SIOCSIFFLAGS, request.as_ptr() as usize, 0, 0];
     check(system_call(call::IOCTL, arguments), step);

@@ -1,4 +1,4 @@
-//! The privileges and the children of a process.
+//! The privileges of a process, and waiting for its children.
 
 use crate::system::{EINTR, EINVAL, EPERM, call, check, system_call};
 
@@ -8,7 +8,7 @@ const PR_CAP_AMBIENT: usize = 47;
 const PR_CAP_AMBIENT_CLEAR_ALL: usize = 4;
 const CAPABILITY_VERSION_3: u32 = 0x2008_0522;
 
-/// No program that this process executes gets more privileges.
+/// Prevents programs that this process executes from getting more privileges.
 pub fn deny_privileges() {
     let arguments = [PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0];
     check(system_call(call::PRCTL, arguments), "cannot deny privileges");
@@ -17,11 +17,11 @@ pub fn deny_privileges() {
 pub fn drop_capabilities() {
     let step = "cannot drop capabilities";
     deny_privileges();
-    // Old kernels have no ambient set.
+    // An old kernel has no ambient set, so the result does not count.
     system_call(call::PRCTL, [PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0]);
     for capability in 0..64 {
         match system_call(call::PRCTL, [PR_CAPBSET_DROP, capability, 0, 0, 0]) {
-            // The first that the kernel does not know; or the set cannot be changed, and is not used.
+            // The kernel knows no more capabilities, or the bounding set cannot change; it has no effect without new privileges.
             EINVAL | EPERM => break,
             result => check(result, step),
         };
@@ -32,7 +32,7 @@ pub fn drop_capabilities() {
     check(system_call(call::CAPSET, arguments), step);
 }
 
-/// Waits for `child` and what it leaves behind; returns the code that a shell would report.
+/// Waits until `child` ends, and for processes that it leaves behind. Returns the exit code that a shell would report.
 pub fn wait_for(child: usize) -> usize {
     loop {
         let mut status = 0_i32;

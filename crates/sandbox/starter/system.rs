@@ -1,4 +1,4 @@
-//! System calls, the arguments of the process, and how it ends when a step fails.
+//! System calls, the arguments of the process, and its end when a step fails.
 
 use core::arch::asm;
 use core::ffi::CStr;
@@ -68,7 +68,7 @@ pub mod call {
     pub const SECCOMP: usize = 277;
     pub const STATX: usize = 291;
 }
-/// Numbers that are the same on all architectures.
+/// Numbers of system calls that are the same on all architectures.
 pub mod new_call {
     pub const OPEN_TREE: usize = 428;
     pub const MOVE_MOUNT: usize = 429;
@@ -114,19 +114,19 @@ pub fn system_call(number: usize, arguments: [usize; 5]) -> isize {
     let [a, b, c, d, e] = arguments;
     let result: isize;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the pointers among the arguments are valid for the call.
+    // SAFETY: pointers among the arguments are valid during the call.
     unsafe {
         asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b, in("rdx") c,
             in("r10") d, in("r8") e, lateout("rcx") _, lateout("r11") _, options(nostack));
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above.
+    // SAFETY: pointers among the arguments are valid during the call.
     unsafe {
         asm!("svc 0", in("x8") number, inlateout("x0") a as isize => result, in("x1") b, in("x2") c,
             in("x3") d, in("x4") e, options(nostack));
     }
     #[cfg(target_arch = "riscv64")]
-    // SAFETY: as above.
+    // SAFETY: pointers among the arguments are valid during the call.
     unsafe {
         asm!("ecall", in("a7") number, inlateout("a0") a as isize => result, in("a1") b, in("a2") c,
             in("a3") d, in("a4") e, options(nostack));
@@ -148,7 +148,7 @@ pub fn fail(step: &str) -> ! {
     fail_at(step, c"".as_ptr().cast())
 }
 
-/// Fails with the path to which `step` belongs.
+/// Ends the process with an error that names the step and its path.
 pub fn fail_at(step: &str, path: *const u8) -> ! {
     for text in ["osier: the sandboxed command did not run: ", step] {
         say(text.as_ptr(), text.len());
@@ -184,7 +184,7 @@ pub fn close(file: usize) {
     system_call(call::CLOSE, [file, 0, 0, 0, 0]);
 }
 
-/// Closes all files but the streams.
+/// Closes all files except the standard streams.
 pub fn close_files() {
     let all = [3, u32::MAX as usize, 0, 0, 0];
     check(system_call(new_call::CLOSE_RANGE, all), "cannot close files");
@@ -195,9 +195,9 @@ pub fn open(folder: usize, name: usize, flags: usize) -> isize {
     system_call(call::OPENAT, [folder, name, flags, 0, 0])
 }
 
-/// A character of a string that ends with 0.
+/// The character at `index` of a string that ends with 0.
 pub fn at(text: *const u8, index: usize) -> u8 {
-    // SAFETY: nobody reads behind the 0.
+    // SAFETY: no caller reads after the final 0.
     unsafe { *text.add(index) }
 }
 
@@ -226,12 +226,12 @@ pub fn number(text: *const u8) -> u64 {
     value
 }
 
-/// Decodes hexadecimal bytes where they are, and returns their number.
+/// Decodes hexadecimal digits in place. Returns the number of bytes.
 pub fn decode(text: *mut u8) -> usize {
     let mut length = 0;
     while at(text, 2 * length) != 0 {
         let byte = digit(at(text, 2 * length)) << 4 | digit(at(text, 2 * length + 1));
-        // SAFETY: before the digits that are still to be read.
+        // SAFETY: the byte lies before the digits that are still to be read.
         unsafe { *text.add(length) = byte };
         length += 1;
     }
@@ -250,25 +250,25 @@ impl Arguments {
         if self.next >= self.count {
             fail("invalid arguments");
         }
-        // SAFETY: below the count.
+        // SAFETY: the index is less than the count.
         let word = unsafe { *self.words.add(self.next) };
         self.next += 1;
         word
     }
 
-    /// The first character of the next word.
+    /// The first character of the next word, which stays the next one.
     pub fn peek(&mut self) -> u8 {
         let word = self.next();
         self.next -= 1;
         at(word, 0)
     }
 
-    /// The next word if it begins with `kind`, without the letter.
+    /// The next word without its letter, if the letter is `kind`.
     pub fn next_of(&mut self, kind: u8) -> Option<*mut u8> {
         if self.peek() != kind {
             return None;
         }
-        // SAFETY: behind the letter is at least the 0.
+        // SAFETY: the word has at least its letter and the final 0.
         Some(unsafe { self.next().add(1) })
     }
 }

@@ -89,8 +89,8 @@ fn count_message(facts: &mut BranchFacts, message: &AgentMessage) {
     }
 }
 
-/// Leaves out texts in the middle until the others have at most [`TEXT`] bytes: the last text stays, and the first ones as
-/// far as they fit into a half.
+/// Replaces texts in the middle by one `LeftOut`, so that the others have about [`TEXT`] bytes: the last text, and as many of the first and
+/// of the last others as fit into a half each.
 fn leave_out_middle(texts: &mut Vec<BranchText>) {
     let sizes: Vec<usize> = texts.iter().map(BranchText::size).collect();
     let total: usize = sizes.iter().sum();
@@ -108,7 +108,7 @@ fn leave_out_middle(texts: &mut Vec<BranchText>) {
     }
 }
 
-/// How many sizes, from the first on, fit into `room`.
+/// The number of sizes, from the first one on, that fit into `room`.
 fn fitting<'a>(sizes: impl Iterator<Item = &'a usize>, mut room: usize) -> usize {
     let fits = |size: &&usize| {
         let left = room.checked_sub(**size);

@@ -12,7 +12,7 @@ use osier_agent::{AgentMessage, ToolResultMessage};
 use osier_llm::Usage;
 use osier_protocol::{Entry, PageAt, Tag};
 
-/// Bytes after which a list of entries ends, whatever its limit.
+/// A list of entries ends after this number of bytes, even if its limit is larger.
 const ANSWER_BYTES: u64 = 16 << 20;
 
 /// Counts of a tree.
@@ -101,9 +101,8 @@ impl EntryIndex {
         self.read(|tree| tree.state_at(tree.leaf().as_deref()))
     }
 
-    /// At most `limit` entries, and about 16 MB, after the entry `since`, or the first ones, in stored order, and whether more
-    /// follow.
-    /// `None` if there is no such entry. Skips unreadable entries. Blocks.
+    /// The entries after `since`, or the first entries, in stored order: at most `limit`, and about 16 MB. Also returns whether more
+    /// follow. `None` if there is no entry `since`. Skips unreadable entries. Blocks.
     pub fn entries_after(&self, since: Option<&str>, limit: usize) -> Option<(Vec<Entry>, bool)> {
         let (records, entry_reader, more) = self.read(|tree| {
             let first = match since {

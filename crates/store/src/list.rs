@@ -121,7 +121,7 @@ impl SessionDirectory {
         files.into_iter().find(|path| id_of(path) == Some(id))
     }
 
-    /// The row of a list for clients. Reads the source of a fork; blocks.
+    /// The row of a session in lists for clients. For a fork, it reads the session's source. Blocks.
     pub fn listed(&self, session: SessionSummary) -> osier_protocol::SessionSummary {
         let parent = session.parent_session.as_deref();
         osier_protocol::SessionSummary {
@@ -137,7 +137,7 @@ impl SessionDirectory {
         }
     }
 
-    /// The title of the session with the id `parent`, from which another one was forked. Blocks.
+    /// The title of the session `parent`, from which another one was forked. Blocks.
     pub fn source_title(&self, parent: &str) -> Option<String> {
         let source = summarize(&self.file_of(parent)?).ok()?;
         let name = source.name.filter(|name| !name.is_empty());

@@ -85,8 +85,8 @@ impl LogFile {
         })
     }
 
-    /// The file was copied just now: its first sync runs in the background. The disk begins with the copied lines at once, so that
-    /// the first sync takes less.
+    /// Marks the file as a new copy, whose first sync runs in the background. The system starts to write the copied lines at once, so that
+    /// this sync takes less time.
     pub(super) fn of_copy(self) -> Self {
         drop(sync_in_background(self.path.clone()));
         Self {

@@ -24,13 +24,13 @@ pub struct Positions {
     undone: usize,
     /// The positions that were left last, for entries elsewhere. They count until a move says that the leaf stays.
     strays: Vec<Position>,
-    /// Entries that were deleted, with all positions after them. The positions stay here, so that the session file gives
-    /// the same history when it is read again.
+    /// Entries of positions that were deleted. Their positions stay in the lists, so that reading the session file again gives the same
+    /// history.
     gone: BTreeSet<u32>,
 }
 
 impl Positions {
-    /// The position that a step back returns to, from the current one.
+    /// The position to which a step back from `from` leads.
     pub fn back(&self, from: Position) -> Option<Position> {
         self.newest_of(&self.strays, from)
             .or_else(|| self.newest_of(&self.back, from))
@@ -49,7 +49,7 @@ impl Positions {
         newest.filter(|_| self.strays.is_empty())
     }
 
-    /// The newest position that exists and is another one than `from`.
+    /// The newest position that still exists and differs from `from`.
     fn newest_of(&self, list: &[Position], from: Position) -> Option<Position> {
         let newest_first = list.iter().rev().copied();
         let mut others = newest_first.filter(|position| *position != from);
@@ -70,7 +70,7 @@ impl Positions {
         newest.filter_map(|position| position.leaf).collect()
     }
 
-    /// Learns which entries were deleted.
+    /// Finds out which entries of positions were deleted.
     pub(super) fn forget(&mut self, is_deleted: impl Fn(u32) -> bool) {
         let all = self.back.iter().chain(&self.forward).chain(&self.strays);
         let leaves = all.filter_map(|position| position.leaf);
@@ -110,7 +110,7 @@ impl Positions {
         self.continued();
         let undone = self.undone;
         match jump {
-            // A step between positions that a deletion made equal.
+            // A deletion made both positions equal, so nothing moves.
             _ if from == to => {}
             Jump::Back if !self.back.is_empty() => {
                 let taken = take(&mut self.back, to);
@@ -132,7 +132,7 @@ impl Positions {
     }
 }
 
-/// Removes the newest position that is `to`, and the deleted ones that are newer. Returns how many.
+/// Removes the newest position equal to `to`, and the newer ones, whose entries were deleted. Returns the number of removed positions.
 fn take(list: &mut Vec<Position>, to: Position) -> usize {
     let found = list.iter().rposition(|position| *position == to);
     let place = found.unwrap_or(list.len().saturating_sub(1));
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(again, positions);
         assert_eq!(positions.back(at(7)), Some(at(9)));
         assert_eq!(positions.undone(at(7)), None);
-        // The first position has none before it.
+        // The first position has no earlier one.
         positions.jump(at(7), at(9), Jump::Back);
         assert_eq!(positions.back(at(9)), None);
     }

@@ -198,7 +198,7 @@ impl Facts {
     }
 }
 
-/// Whether the start of an entry's line contains this part.
+/// Whether the start of an entry's line contains `part`.
 fn says(line: &[u8], part: &str) -> bool {
     find(&line[..line.len().min(200)], part.as_bytes()).is_some()
 }
@@ -207,7 +207,7 @@ fn is_prompt(line: &[u8]) -> bool {
     says(line, r#""type":"message""#) && says(line, r#""role":"user""#)
 }
 
-/// The start of the prompt in the line of its entry, which may be cut.
+/// The start of the prompt in the line of its entry. The line can be cut off.
 fn prompt_of(line: &[u8]) -> Option<String> {
     match serde_json::from_slice::<Glance>(line) {
         Ok(glance) => glance.message?.text.as_deref().map(shorten),

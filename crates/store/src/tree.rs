@@ -175,7 +175,7 @@ impl SessionTree {
             self.before = None;
         }
         self.leaf = Some(number);
-        // A deleted message has been one.
+        // A deleted entry can have been a message.
         if goes_on && (tag.is_message() || tag == Tag::Deleted) {
             self.before = None;
             self.positions.forget_undo();
@@ -255,7 +255,7 @@ impl SessionTree {
     pub(super) fn jump_to(&mut self, leaf: Option<u32>, before: Option<&str>, jump: Jump) {
         let from = self.position();
         self.move_to(leaf);
-        // The file can name a prompt that was deleted later.
+        // The move can name a prompt that was deleted later.
         let before = before.and_then(|id| self.number(id));
         self.before = before.filter(|before| !self.is_deleted(*before));
         self.positions.jump(from, self.position(), jump);

@@ -79,7 +79,7 @@ pub(in crate::cli) async fn run(
         McpCommand::List => list(context, out),
         McpCommand::Test { name } => test(name.as_deref(), context, out).await,
         McpCommand::Login { name } => login(&name, context, out).await,
-        // It opens sessions, as other modes do.
+        // The server opens sessions, so `dispatch` runs it like other modes.
         McpCommand::Serve(_) => Ok(Exit::Success),
     }
 }

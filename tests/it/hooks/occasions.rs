@@ -262,7 +262,7 @@ async fn changes_of_watched_files_run_hooks() {
         "FileChanged": [{"matcher": "a.env|x.txt", "hooks": [{"command": log}]}],
     }));
     let mut open = open(&place, Script::always("ok")).await;
-    // The first prompt waits until the files are watched.
+    // The first prompt waits until the watch runs.
     open.run("hello").await;
     let path = place.work().join("a.env");
     write(&path, "A=1\n");

@@ -19,7 +19,7 @@ const RECORDED: [&str; 16] = [
 /// A call of the session: osier's tool, Claude Code's tool, and the input.
 type Call = (&'static str, &'static str, Value);
 
-/// Keys of Claude Code that have no meaning in osier, as `docs/hooks.md` says: those of an event, or of all events about a tool.
+/// Keys of Claude Code that osier lacks, as `docs/hooks.md` says, for one event or for all events about a tool.
 const LACKS: &[(&str, &str)] = &[
     // A subagent of osier ends with its call.
     ("Agent", ".tool_response.agentId"),
@@ -37,7 +37,7 @@ const LACKS: &[(&str, &str)] = &[
     ("SubagentStop", ".background_tasks[].id"),
     ("SubagentStop", ".background_tasks[].status"),
     ("SubagentStop", ".background_tasks[].type"),
-    // A list for some tools of Claude Code, a text for the others.
+    // Claude Code sends a list for some tools; osier always sends a text.
     ("PostToolBatch", ".tool_calls[].tool_response"),
     ("PostToolBatch", ".tool_calls[].tool_response[].text"),
     ("PostToolBatch", ".tool_calls[].tool_response[].type"),

@@ -170,7 +170,7 @@ async fn a_model_judges_calls() {
     open.close().await;
 }
 
-/// The agent reads a file before it judges. Its own calls run no hooks.
+/// The agent reads a file before it judges, and its own calls run no hooks.
 #[tokio::test]
 async fn an_agent_judges_calls() {
     let place = with(&json!({"PreToolUse": [

@@ -1,4 +1,4 @@
-//! osier as an MCP server: its own client, and that of the public SDK.
+//! osier as an MCP server, tested by hand-written messages and by the client of the public SDK.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -14,7 +14,7 @@ use super::peer;
 use crate::support::PROGRAM;
 use crate::support::cli::{Home, Running};
 
-/// A home with a model that runs a command and answers, and is slow on `zzslow`.
+/// A home with a model that runs a command and then answers. It is slow if the prompt contains `zzslow`.
 fn home() -> Home {
     let home = Home::new();
     let turns = json!([
@@ -44,7 +44,7 @@ fn send(server: &mut Running, id: Value, method: &str, params: Value) {
     server.say(&request.to_string());
 }
 
-/// The answer to the request with this id, and the notifications before it.
+/// The answer to the request `id`, and the notifications before it.
 fn answer(server: &mut Running, id: &Value) -> (Value, Vec<Value>) {
     let mut lines = server.until(|line| line.get("id") == Some(id));
     let answer = lines.pop().unwrap();
@@ -190,7 +190,7 @@ fn a_cancelled_call_has_no_answer_and_its_run_ends() {
         before.iter().all(|line| line.get("id") != Some(&json!(1))),
         "{before:?}"
     );
-    // The next call ends the server only when the run is over.
+    // The server ends only when the cancelled run is over.
     server.close_input();
     let (rest, code, _) = server.end();
     assert_eq!(code, Some(0));

@@ -25,7 +25,7 @@ fn each_of_many_searches_is_answered() {
     }
 }
 
-/// The session selects its first model at the same time.
+/// The switch is refused while the session selects its first model.
 #[test]
 fn a_switch_that_is_refused_at_the_start_fails() {
     let home = Home::new();

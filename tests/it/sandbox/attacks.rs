@@ -19,7 +19,7 @@ use tempfile::TempDir;
 /// The user without privileges, when the tests run as root.
 pub(super) const OTHER_USER: u32 = 65534;
 
-/// The way, the mode, and the network: `none`, `list` or `all`.
+/// The mechanism, the mode, and the network: `none`, `list` or `all`.
 const CONFIGURATIONS: [(&str, SandboxMode, &str); 9] = [
     ("namespaces", SandboxMode::ReadOnly, "none"),
     ("namespaces", SandboxMode::Workspace, "none"),

@@ -1,4 +1,4 @@
-//! The namespaces and mounts that a command finds: the same if bubblewrap made them, and if osier's own program did.
+//! The namespaces and mounts that a command finds. They are the same with bubblewrap and with the starter.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -13,7 +13,7 @@ use osier_testing::skip;
 
 use super::{Yard, run, ways};
 
-/// The ways with namespaces, with a sandbox in the mode `workspace`.
+/// Each mechanism with namespaces, with a sandbox in the mode `workspace`.
 async fn with_namespaces(yard: &Yard) -> Vec<(&'static str, Confinement)> {
     let mut found = ways(yard).await;
     found.retain(|(way, _)| *way != "landlock");
@@ -23,7 +23,7 @@ async fn with_namespaces(yard: &Yard) -> Vec<(&'static str, Confinement)> {
     found
 }
 
-/// A script that starts the command in the sandbox with what a program of the host has done before.
+/// Runs `script` in the sandbox, started by a program of the host that has run `before`. Returns its output.
 fn output_after(before: &str, confinement: &Confinement, yard: &Yard, script: &str) -> String {
     let invocation = confinement
         .wrap(Invocation::new("/bin/bash", ["-c", script]))
@@ -44,10 +44,10 @@ fn output_after(before: &str, confinement: &Confinement, yard: &Yard, script: &s
 #[tokio::test]
 async fn only_the_mounts_of_the_table_are_writable() {
     let yard = Yard::new();
-    // Also those that other mounts hide.
+    // The list also contains mounts that others hide.
     let script = "awk '$6 ~ /^rw/ { print $5 }' /proc/self/mountinfo";
     for (way, confinement) in with_namespaces(&yard).await {
-        // bubblewrap leaves some of those writable.
+        // With bubblewrap, some hidden mounts are writable.
         if way == "bubblewrap" {
             continue;
         }
@@ -64,13 +64,13 @@ async fn only_the_mounts_of_the_table_are_writable() {
 #[tokio::test]
 async fn mounts_have_the_options_of_bubblewrap() {
     let yard = Yard::new();
-    // The last mount of a path is the one that is seen.
+    // Only the last mount of a path is visible.
     let script = "awk '{ options[$5] = $6 } END { for (path in options) print path, options[path] }' /proc/self/mountinfo | sort";
     let mut all = Vec::new();
     for (way, confinement) in with_namespaces(&yard).await {
         let (ok, said) = run(&confinement, &yard, script);
         assert!(ok, "{way}: {said}");
-        // bubblewrap covers parts of `/proc`, which is read-only as well, and shows the program. Devices can be changed in it.
+        // bubblewrap also mounts over parts of the read-only `/proc`, shows the starter, and does not protect devices.
         let own = ["/proc/", "/run/osier-starter", "/dev/"];
         let is_own = |line: &&str| own.iter().any(|own| line.starts_with(own));
         let lines: Vec<String> = said
@@ -85,7 +85,7 @@ async fn mounts_have_the_options_of_bubblewrap() {
     }
 }
 
-/// Devices are files of the host, whose modes root could change. bubblewrap cannot mount them otherwise.
+/// A device is a file of the host, whose mode root could change. bubblewrap cannot mount it read-only.
 #[tokio::test]
 async fn devices_of_the_host_keep_their_modes() {
     let yard = Yard::new();
@@ -129,7 +129,7 @@ async fn a_command_finds_the_same_system_as_in_bubblewrap() {
 #[tokio::test]
 async fn only_the_streams_are_open() {
     let yard = Yard::new();
-    // The last one is of `ls` itself.
+    // In the first list, file 3 is the directory that `ls` reads.
     let script = "ls /proc/self/fd; ls /proc/1/fd";
     for (way, confinement) in with_namespaces(&yard).await {
         let before = format!("exec 7<> {}/file 8< /", yard.outside.display());
@@ -138,7 +138,7 @@ async fn only_the_streams_are_open() {
     }
 }
 
-/// The program that makes the namespaces is a file of the host.
+/// The first process runs the starter, which is a file of the host.
 #[tokio::test]
 async fn the_first_process_leads_nowhere() {
     let yard = Yard::new();
@@ -164,7 +164,7 @@ async fn the_first_process_leads_nowhere() {
     }
 }
 
-/// A mount that is read-only on the host, in a directory that commands can write to.
+/// A directory that commands can write to contains a mount that is read-only on the host.
 #[tokio::test]
 async fn read_only_mounts_of_the_host_stay_read_only() {
     let yard = Yard::new();
@@ -209,7 +209,7 @@ async fn read_only_mounts_of_the_host_stay_read_only() {
     }
 }
 
-/// The program that started the sandbox is killed, and with it the sandbox.
+/// If the program that started the sandbox is killed, the sandbox ends.
 #[tokio::test]
 async fn commands_end_with_the_program_that_started_them() {
     let yard = Yard::new();
@@ -319,7 +319,7 @@ async fn terminals_work() {
     }
 }
 
-/// A command of an earlier sandbox put a link where the next one mounts a directory.
+/// A command of an earlier sandbox has created a link where the next sandbox mounts a directory.
 #[tokio::test]
 async fn links_do_not_redirect_mounts() {
     let yard = Yard::new();

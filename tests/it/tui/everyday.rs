@@ -1,4 +1,4 @@
-//! The keys of everyday tasks are on the screen on which one looks for them, on screens of three sizes.
+//! Screens of everyday tasks name their keys, on terminals of three sizes.
 
 use osier_base::text;
 use osier_llm::Script;
@@ -8,7 +8,7 @@ use super::support::Screen;
 
 const SIZES: [(u16, u16); 3] = [(60, 20), (80, 24), (100, 30)];
 
-/// Two files that differ from the start of the session.
+/// A screen with two files that differ from the start of the session.
 async fn changed((columns, rows): (u16, u16)) -> Screen {
     let write = |path: &str| json!({"file_path": path, "content": "one\ntwo\n"});
     let script = Script::new()
@@ -22,7 +22,7 @@ async fn changed((columns, rows): (u16, u16)) -> Screen {
     screen
 }
 
-/// A view: its name, the keys and the text that open it, a text that shows it, and the hints that it has to have.
+/// A view: its name, the keys and the text that open it, a text that it shows, and the hints that it must show.
 type View = (
     &'static str,
     &'static str,
@@ -139,7 +139,7 @@ async fn keys_are_where_one_looks() {
                 screen.press("enter");
             }
             let shown = screen.shows(shows).await.screen();
-            // Columns have other widths on each screen.
+            // The widths of columns depend on the screen, so blanks are joined.
             let words: Vec<&str> = shown.split(' ').filter(|word| !word.is_empty()).collect();
             let words = words.join(" ");
             let lost: Vec<_> = hints
@@ -154,7 +154,7 @@ async fn keys_are_where_one_looks() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// The start page names the keys that the keymap binds.
+/// The start page names the keys that the keymap binds to its first commands.
 #[tokio::test]
 async fn the_start_page_names_the_first_keys() {
     for ((columns, rows), keys) in SIZES.into_iter().zip([

@@ -36,7 +36,7 @@ async fn files_are_restored_after_an_undo_and_redone() {
         .await;
 }
 
-/// The editor without text.
+/// The text in an empty editor.
 const EMPTY: &str = "Ask, or type / for commands";
 
 /// A session whose last prompt wrote `notes.txt`.
@@ -265,7 +265,7 @@ async fn the_tree_does_not_move_with_files_where_none_were_recorded() {
     let refusal = "not moved: no checkpoint of the files at that point";
     screen.press("g r").shows(refusal).await;
     assert_eq!(screen.editor(), EMPTY);
-    // A turn that changed no file is undone.
+    // Undoing a turn that changed no file restores no files.
     let unchanged = "no files to restore: that turn changed none";
     screen.send("/undo both").shows(unchanged).await;
     assert_eq!(screen.editor(), "hello");

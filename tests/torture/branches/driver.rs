@@ -547,7 +547,7 @@ impl Driver {
         same("the editor", &in_editor(&forked["prompt"]), &prompt)?;
         let state = self.ask("get_state", json!({}))?;
         let turns = to.turns();
-        // The labels of the branch are copied, too.
+        // The copy also has the labels of the branch.
         let mut labels = self.session().labels.clone();
         let ids: Vec<&String> = turns
             .iter()

@@ -76,7 +76,7 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// Whether the conversation continues at the same entry.
+    /// Whether both positions continue the conversation at the same entry, with the same prompt in the editor.
     pub(super) fn is_at(&self, other: &Self) -> bool {
         (&self.leaf, self.editor) == (&other.leaf, other.editor)
     }
@@ -179,7 +179,7 @@ impl Session {
         }
     }
 
-    /// Where a step leads: to the newest position that is not the current one.
+    /// The position to which a step leads: the newest one that differs from the current one.
     pub(super) fn target(&self, jump: Jump) -> Option<Position> {
         match jump {
             Jump::Forward => self.newest_other(&self.forward),
@@ -228,15 +228,14 @@ impl Session {
         }
     }
 
-    /// The turn and all below it, on every branch.
+    /// The turn and all turns below it, on every branch.
     pub(super) fn below(&self, top: usize, turns: &[Turn]) -> Vec<usize> {
         let mut below = self.turns.clone();
         below.retain(|turn| *turn == top || turns[*turn].before.contains(&Step::Turn(top)));
         below
     }
 
-    /// These turns were deleted. The positions at them are no longer in the history, and moves between positions that are
-    /// the same now neither.
+    /// Removes deleted turns, the positions at them, and moves between positions that are equal after the deletion.
     pub(super) fn forget(&mut self, gone: &[usize]) {
         self.turns.retain(|turn| !gone.contains(turn));
         let (first_undone, back) = (
@@ -280,7 +279,7 @@ impl Session {
     }
 }
 
-/// Removes the newest position that is `to`, with those that were passed over. Returns how many.
+/// Removes the newest position equal to `to`, and the newer ones, which a step passes over. Returns the number of removed positions.
 fn take(list: &mut Vec<Position>, to: &Position) -> usize {
     let place = list.iter().rposition(|position| position.is_at(to));
     let place = place.unwrap_or(list.len());

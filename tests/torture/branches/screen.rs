@@ -69,7 +69,7 @@ fn start() -> Position {
     }
 }
 
-/// Stands for the last entry of a turn, which a screen does not show.
+/// A name for the last entry of a turn, which the screen does not show.
 fn after(turn: usize) -> String {
     format!("after {turn}")
 }

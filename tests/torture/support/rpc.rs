@@ -29,7 +29,7 @@ impl Rpc {
         Self::start_in(home, program, arguments, &home.work())
     }
 
-    /// The same in another directory.
+    /// Like `start`, in another directory.
     pub(crate) fn start_in(
         home: &Home,
         program: &Path,

@@ -44,7 +44,7 @@ const NEEDED: [&str; 14] = [
 struct Names {
     /// Variables that are withheld although their names do not say that they are secret.
     withheld: BTreeSet<String>,
-    /// The part of these that only files of a project name.
+    /// The withheld variables that only files of a project have named.
     of_project: BTreeSet<String>,
     passed: BTreeSet<String>,
 }
@@ -110,7 +110,7 @@ pub fn is_withheld(name: &str) -> bool {
     all.is_secret(name) && !all.passed.contains(name)
 }
 
-/// Whether the variable holds a key of the user, who has not lent it: a file of a project may not name it.
+/// Whether the variable is a key of the user, which a file of a project may not name.
 pub fn is_kept_from_projects(name: &str) -> bool {
     is_withheld(name) && (is_secret_name(name) || !NAMES.read().of_project.contains(name))
 }
@@ -151,7 +151,7 @@ mod tests {
         );
     }
 
-    /// A name that a project uses as a key stays its own, until the user names it, too.
+    /// A variable is not a key of the user if only a project names it as a key.
     #[test]
     fn keys_of_the_user_are_kept_from_projects() {
         let kept = || ["ACME_TOKEN", "OF_PROJECT", "OF_USER"].map(is_kept_from_projects);

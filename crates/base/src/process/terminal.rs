@@ -197,7 +197,7 @@ pub struct Pty {
     output: pipe::Receiver,
     input: pipe::Sender,
     leader: Pid,
-    /// The command runs in namespaces, where it has other mounts, and cannot change them.
+    /// The command runs in namespaces with mounts of its own, and cannot change them.
     is_confined: bool,
 }
 

@@ -74,7 +74,7 @@ struct State {
     batch: Vec<Value>,
     /// Context for the next request.
     after: Vec<String>,
-    /// The thinking level of the last request, if the model thinks.
+    /// The thinking level of the last request; `None` if the model does not think.
     effort: Option<&'static str>,
     /// The to-dos, and whether they are done.
     tasks: Vec<(String, bool)>,
@@ -159,7 +159,7 @@ impl AgentHooks {
         self.session.fire_until(occurrence, cancel).await
     }
 
-    /// Adds the fields that identify a subagent, and the thinking level of its request.
+    /// Adds the fields that identify a subagent, and the thinking level of the request.
     fn mark(&self, event: HookEvent, fields: &mut Value) {
         let is_of_request = event.info().is_about_calls()
             || event.info().continues
@@ -288,7 +288,7 @@ impl AgentHooks {
         }
         let mut known = self.lock().tasks.clone();
         for (index, (subject, is_done)) in self.tasks(call)?.into_iter().enumerate() {
-            // Each known to-do counts once: several can have the same text.
+            // Several to-dos can have the same text, so each known one is counted once.
             let place = known.iter().position(|(known, _)| *known == subject);
             let before = place.map(|place| known.remove(place));
             let was_done = before.as_ref().is_some_and(|(_, was_done)| *was_done);
@@ -422,7 +422,7 @@ impl AgentHooks {
             })
         };
         if self.sub_agent.is_some() {
-            // The conversation of a subagent is in no file.
+            // osier stores the conversation of a subagent in no file.
             fields["agent_transcript_path"] = json!("");
         }
         let answer = self.fire(event, names, fields).await;

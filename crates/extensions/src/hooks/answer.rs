@@ -68,7 +68,7 @@ pub(super) struct HookAnswer {
     pub retry: bool,
     /// The action that answers an MCP server, and the values of its form.
     pub reply: Option<(String, Option<Value>)>,
-    /// Files to watch.
+    /// Paths that osier watches for hooks of `FileChanged`.
     pub watched: Vec<String>,
     /// Messages for the user.
     pub messages: Vec<String>,

@@ -201,7 +201,7 @@ impl Reader<'_> {
             return;
         };
         let Some(hooks) = hooks.as_object() else {
-            // There may be guards in it.
+            // The unreadable value can contain guards.
             self.guards = true;
             return self.fault("hooks", "`hooks` is not an object", FORM);
         };
@@ -486,7 +486,7 @@ const FORM: &str = r#"write {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks
 /// The fields of a file, of an entry of an event, and of a hook.
 const ROOT: &[&str] = &["hooks", "disableAllHooks", "description", "$schema"];
 const GROUP: &[&str] = &["matcher", "hooks", "description"];
-/// Tools of Claude Code that osier does not have, and whose names are similar to those of others.
+/// Tools of Claude Code that osier lacks. Without this list, osier would suggest a tool with a similar name.
 const OF_CLAUDE_CODE: &[&str] = &["LSP", "NotebookRead", "TaskGet", "TaskList"];
 /// Fields of Claude Code that osier does not have.
 const UNSUPPORTED: &[&str] = &["shell", "once", "asyncRewake", "holdsTools"];

@@ -86,7 +86,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
 ];
 
-/// A hook that asks a model, or an agent.
+/// The action of a hook that asks a model or an agent.
 fn question(hook: &Map<String, Value>, prompt: &str, is_agent: bool) -> Result<Action, Unfit> {
     let continues = optional(hook, "continueOnBlock", "true or false", Value::as_bool)?;
     let model = optional(hook, "model", "a text", |value| {

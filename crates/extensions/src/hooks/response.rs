@@ -11,7 +11,7 @@ use osier_base::regular_file;
 use osier_llm::ToolCall;
 use osier_tools::{BASH, EDIT, FIND, GREP, LS, NO_OUTPUT, PATCH, READ, SUBAGENT, WRITE};
 
-/// The `tool_input` of a call: Claude Code adds the default of an argument that models leave out.
+/// The `tool_input` of a call, with a default that Claude Code adds where the model leaves out the argument.
 pub(super) fn input(call: &ToolCall, seen: &ScriptCall) -> Value {
     let mut input = seen.input.clone();
     if call.name == EDIT

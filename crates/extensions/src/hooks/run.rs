@@ -81,7 +81,7 @@ pub(super) struct Surroundings {
     pub session: String,
     /// The file in which the hook can leave variables.
     pub variables: Option<PathBuf>,
-    /// The thinking level of the request that it is about.
+    /// The thinking level of the request that the event is about.
     pub effort: Option<String>,
     pub services: Option<Arc<dyn HookServices>>,
 }

@@ -61,7 +61,7 @@ struct State {
     opened: Option<Opening>,
     /// The file in which hooks of `SessionStart` leave variables for later commands, while they run.
     variables: Option<TempPath>,
-    /// The files that hooks watch, until the watch begins.
+    /// Files that hooks have named before the watch begins.
     watched: Vec<String>,
     watching: Option<AbortOnDropHandle<()>>,
     /// Hooks that continue in the background; they end with the session.
@@ -75,7 +75,7 @@ pub struct Opening {
     pub source: &'static str,
     pub model: String,
     pub cwd: PathBuf,
-    /// Why hooks of `Setup` run: `init` or `maintenance`.
+    /// The trigger for hooks of `Setup`: `init` or `maintenance`.
     pub trigger: Option<&'static str>,
     /// The conversation that the session continues.
     pub resumed: Option<Resumed>,
@@ -84,13 +84,13 @@ pub struct Opening {
 /// A conversation that a session continues.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resumed {
-    /// Tokens of its last request and answer.
+    /// Tokens of the last request and its answer.
     pub tokens: u64,
-    /// Seconds since its last answer.
+    /// Seconds since the last answer.
     pub age: u64,
-    /// The provider has its beginning no longer in the cache.
+    /// Whether the provider's cache has probably expired.
     pub is_cold: bool,
-    /// US dollars for sending it again.
+    /// US dollars for writing the tokens to the cache again; 0 if the model has no price.
     pub cost: f64,
 }
 
@@ -192,7 +192,7 @@ impl SessionHooks {
         }
     }
 
-    /// Runs hooks that can leave variables for the commands of the session.
+    /// Runs hooks that can set variables for the commands of the session.
     async fn run_with_variables(
         &self,
         handlers: &[Arc<Handler>],
@@ -225,7 +225,7 @@ impl SessionHooks {
         answer
     }
 
-    /// Watches the files that hooks name, until the session closes.
+    /// Starts to watch the files that hooks name, until the session closes.
     async fn watch(self: &Arc<Self>, cwd: &Path) {
         let event = HookEvent::FileChanged;
         if !self.has(event) {
@@ -246,7 +246,7 @@ impl SessionHooks {
         }
     }
 
-    /// A watched file has changed. Returns more files to watch.
+    /// Runs the hooks for one change of a watched file. Returns more files to watch.
     async fn file_changed(&self, path: &Path, what: &str, cwd: &Path) -> Vec<String> {
         let event = HookEvent::FileChanged;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -570,7 +570,7 @@ impl SessionHooks {
     }
 }
 
-/// Runs the hooks for each change of a watched file, until the session ends.
+/// Runs hooks for every change of a watched file, until the session ends.
 async fn follow(session: Weak<SessionHooks>, mut watch: FileWatch, cwd: PathBuf) {
     while let Some(changed) = watch.next().await {
         let mut more = Vec::new();

@@ -29,7 +29,7 @@ pub(super) struct Left {
 /// run, even if the file ends the shell.
 const PRINT: &str =
     r#"exec 3>&1 >/dev/null; env -0 >&3; printf '\0' >&3; set -a; trap 'env -0 >&3' EXIT; . "$1""#;
-/// The problem of a file that ends the shell without its trap, such as with `exec`.
+/// The problem of a file that ends the shell in a way that skips the trap, such as with `exec`.
 const LOST: &str =
     "CLAUDE_ENV_FILE ended its shell before the variables could be read: no variable is set";
 /// Time limit of the file.
@@ -69,7 +69,7 @@ const SETTINGS: &[&str] = &[
     "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "ZDOTDIR", "NVM_DIR", "PYENV_ROOT", "VIMINIT", "FLASK_APP", "PYTEST_PLUGINS",
     "CLAUDE_CONFIG_DIR", "GH_CONFIG_DIR", "ENV",
 ];
-/// Names of settings whose value is a file or a folder, also without a slash and before it exists.
+/// Names of variables whose value is a file or a folder, even without a slash and before it exists.
 #[rustfmt::skip]
 const FILES: &[&str] = &[
     "BUNDLE_GEMFILE", "UV_CONFIG_FILE", "PYTHONUSERBASE", "npm_config_userconfig", "npm_config_globalconfig", "npm_config_prefix",

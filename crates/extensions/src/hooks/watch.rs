@@ -1,4 +1,4 @@
-//! Files that hooks of `FileChanged` watch.
+//! The watch for files that hooks of `FileChanged` name.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use osier_base::watch::{Watched, Watcher};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// Files that are watched.
+/// The largest number of watched files.
 const MOST: usize = 1_000;
 
-/// The names of files in a matcher, which stand between `|`; a pattern names none.
+/// The file names in a matcher, which `|` separates. Patterns do not count.
 pub(super) fn names(matcher: &str) -> Vec<String> {
     let is_name =
         |name: &&str| !name.is_empty() && !name.contains(['*', '?', '[', '(', '\\', '^', '$']);
@@ -17,17 +17,17 @@ pub(super) fn names(matcher: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// A running watch of files. Dropping it ends it.
+/// A running watch; dropping it ends the watch.
 pub(super) struct FileWatch {
     cwd: PathBuf,
-    /// Whether each file exists.
+    /// The watched files, each with whether it exists.
     files: BTreeMap<PathBuf, bool>,
     changes: UnboundedReceiver<Vec<PathBuf>>,
     _watcher: Watcher,
 }
 
 impl FileWatch {
-    /// Watches the files `names`, which are relative to `cwd`; `None` if the system has no thread for it. Blocks.
+    /// Starts to watch the files `names`, which are relative to `cwd`; `None` if the system cannot start a watch. Blocks.
     pub(super) fn start(cwd: PathBuf, names: &[String]) -> Option<Self> {
         let mut files = BTreeMap::new();
         add(&mut files, names, &cwd);
@@ -45,7 +45,8 @@ impl FileWatch {
         })
     }
 
-    /// The next files that have changed, and how: `change`, `add` or `unlink`. `None` when the watch has ended.
+    /// Waits for the next changes, and returns the files with the kind of their changes: `change`, `add` or `unlink`. `None` when the watch
+    /// has ended.
     pub(super) async fn next(&mut self) -> Option<Vec<(PathBuf, &'static str)>> {
         let changed = self.changes.recv().await?.into_iter();
         let changed = changed.map(|path| {
@@ -61,7 +62,7 @@ impl FileWatch {
         Some(changed.collect())
     }
 
-    /// Watches more files.
+    /// Watches these files, too. Starts a new watch if one of them is new.
     pub(super) fn add(mut self, names: &[String]) -> Option<Self> {
         let count = self.files.len();
         add(&mut self.files, names, &self.cwd);
@@ -72,7 +73,7 @@ impl FileWatch {
     }
 }
 
-/// Adds files, and whether they exist.
+/// Adds the files with whether they exist, up to [`MOST`].
 fn add(files: &mut BTreeMap<PathBuf, bool>, names: &[String], cwd: &Path) {
     for name in names {
         let path = cwd.join(name);

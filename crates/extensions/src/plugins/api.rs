@@ -12,7 +12,7 @@ pub struct Function {
     pub name: &'static str,
     pub signature: &'static str,
     pub description: &'static str,
-    /// Whether the function is only available while the file loads.
+    /// Whether a plugin can call the function only while its file loads.
     pub at_load: bool,
 }
 

@@ -177,7 +177,7 @@ fn a_file_of_a_project_names_no_key_of_the_user() {
   "plain": {"url": "https://h/${ACME_PLACE}"}
 }}"#;
     let names = |servers: &Servers| servers.servers.keys().cloned().collect::<Vec<_>>();
-    // The same file is read again.
+    // Reading the file a second time must give the same result.
     for _ in 0..2 {
         let read = parse_file(Path::new(".mcp.json"), text, &environment, true);
         assert_eq!(names(&read), ["plain"]);

@@ -654,7 +654,7 @@ mod tests {
             }
             let (output, ops, _) = sent(&request);
             let only_asks = matches!(kind, "mcp_status" | "get_context_usage");
-            // The others are answered when the session has carried them out.
+            // All other requests are answered after the session has carried them out.
             let is_answered = output.contains(r#""subtype":"success""#);
             assert_eq!(is_answered, only_asks || kind == "interrupt", "{output}");
             assert_eq!(ops, usize::from(!only_asks), "{kind}");

@@ -20,7 +20,7 @@ pub struct Effect {
     pub prompt: Option<Prompt>,
     /// Operations for the session.
     pub ops: Vec<Op>,
-    /// Requests to the session that are answered when they have ended.
+    /// Requests to the session that get an answer when the session has carried them out or refused them.
     pub asked: Vec<AskedOps>,
     /// Lines for the program.
     pub output: Vec<u8>,
@@ -52,23 +52,23 @@ impl Effect {
     }
 }
 
-/// A request of the program to the session.
+/// A request of the program that the session must carry out.
 #[derive(Debug)]
 pub struct AskedOps {
     /// The id of the request.
     pub id: Value,
-    /// The answer if the session carries it out.
+    /// The answer if the session carries out the request.
     pub response: Value,
-    /// At least one.
+    /// The operations of the request, at least one.
     pub ops: Vec<Op>,
 }
 
-/// How a request of the program ended.
+/// The end of a request of the program.
 #[derive(Debug, PartialEq)]
 pub struct AskedResult {
     /// The id of the request.
     pub id: Value,
-    /// The answer, or why the session refused it.
+    /// The answer, or the reason why the session refused the request.
     pub result: Result<Value, String>,
 }
 
@@ -124,7 +124,7 @@ pub trait Format {
     /// Sends a message to an MCP server of the program, whose answer has this id.
     fn server_call(&mut self, _id: u64, _server: &str, _message: &Value, _effect: &mut Effect) {}
 
-    /// A request of the program to the session has ended.
+    /// Handles the end of a request of the program.
     fn asked_ended(&mut self, _ended: AskedResult, _effect: &mut Effect) {}
 
     /// Whether the program answers the question.

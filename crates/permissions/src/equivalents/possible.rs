@@ -82,7 +82,7 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
     }
 }
 
-/// Adds the commands in the text of one argument: of a short option with its value (`script -qc'rm x'`), and of a command line.
+/// Adds the commands in one argument: a short option with its value (`script -qc'rm x'`), or a command line.
 fn add_argument(text: &str, depth: usize, others: &mut Equivalents) {
     if text.starts_with('-') && !text.starts_with("--") {
         for start in 2..=4 {
@@ -94,7 +94,7 @@ fn add_argument(text: &str, depth: usize, others: &mut Equivalents) {
     }
 }
 
-/// Adds the arguments `rest` as a command if a word like `exec` or `--` is among those before them.
+/// Adds the arguments `rest` as a command, if a word such as `exec` or `--` comes before them.
 fn add_rest(before: &[Word], rest: &[Word], program: &Program, others: &mut Equivalents) {
     let is_start = |word: &Word| STARTS.contains(&word.text.as_str());
     // The input of `xargs` is an argument, unless only the input can be the command.
@@ -110,7 +110,7 @@ fn add_rest(before: &[Word], rest: &[Word], program: &Program, others: &mut Equi
     push(rest.to_vec(), others);
 }
 
-/// Adds the command of an option: `rg --pre rm x`, `gcc -wrapper rm,x`.
+/// Adds the command in the value of an option: `rg --pre rm x`, `gcc -wrapper rm,x`.
 fn add_value(rest: &[Word], others: &mut Equivalents) {
     let separated: Vec<&str> = rest[0].text.split(',').collect();
     let mut command = rest.to_vec();

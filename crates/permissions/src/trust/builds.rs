@@ -1,4 +1,4 @@
-//! The code that builds run while language servers and cargo read a project: settings of cargo, build scripts, macros of Rust.
+//! The code that runs while cargo and language servers read a project: settings of cargo, build scripts, macros of Rust.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::runners::folders_below;
 use crate::programs::{is_shell, name_of};
 use crate::shell::Word;
 
-/// Sections of a manifest with packages that a build script or a macro needs, and those that a build script needs.
+/// Sections of a manifest that list dependencies. A macro needs all of them, a build script only those after the first.
 const DEPENDENCIES: [&str; 3] = ["dependencies", "build-dependencies", "build_dependencies"];
 
 /// A package of Rust.
@@ -46,7 +46,7 @@ impl Package {
         file.is_file().then_some(file)
     }
 
-    /// The dependencies in these sections.
+    /// The dependencies in these sections of the manifest.
     fn dependencies<'p>(
         &'p self,
         sections: &'p [&str],
@@ -65,7 +65,7 @@ impl Package {
         all.flatten()
     }
 
-    /// The paths that it says for dependencies of others.
+    /// The dependencies that the manifest redirects for other packages, by `workspace`, `patch` or `replace`.
     fn replaced(&self) -> impl Iterator<Item = (&String, &Value)> {
         let of = |name: &str| self.manifest.get(name).and_then(Value::as_table);
         let workspace = of("workspace").and_then(|all| all.get("dependencies")?.as_table());
@@ -79,7 +79,7 @@ impl Package {
 }
 
 impl Search<'_> {
-    /// Adds the settings of cargo, for commands that do not run the project.
+    /// Adds the settings of cargo, for a command that does not build or run the project.
     pub(super) fn cargo(&mut self, arguments: &[Word]) -> Result<(), String> {
         let mut words = arguments.iter().map(|word| word.text.as_str());
         let command = words.find(|word| !word.starts_with(['-', '+']));
@@ -90,7 +90,7 @@ impl Search<'_> {
         for folder in self.above() {
             for file in ["config.toml", "config"].map(|name| folder.join(".cargo").join(name)) {
                 let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
-                // Another command of the same name.
+                // An alias can replace the command.
                 self.reach.all |= text.contains("alias");
                 self.setting_file(&file)?;
             }
@@ -98,7 +98,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Adds the packages of Rust whose code runs while others are compiled, with all that they depend on.
+    /// Adds the packages of Rust whose code runs while other packages are compiled, with all their dependencies.
     pub(super) fn macros(&mut self) -> Result<(), String> {
         let packages = self.rust_packages();
         let mut waiting = Vec::new();
@@ -131,7 +131,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The packages in the project. All code, if a manifest cannot be read.
+    /// The packages in the project. All code counts, if a manifest cannot be parsed.
     fn rust_packages(&mut self) -> Vec<Package> {
         let mut waiting = vec![(self.project.to_owned(), 0)];
         let mut found = Vec::new();
@@ -201,7 +201,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Adds what the builds of Zig import, also those of packages in the project.
+    /// Adds the files that the builds of Zig import, also in packages of the project.
     pub(super) fn zig_build(&mut self) {
         let mut folders = vec![(self.project.to_owned(), 0)];
         let mut waiting = Vec::new();
@@ -229,7 +229,7 @@ impl Search<'_> {
     }
 }
 
-/// The folders of the dependencies in these sections that are packages of the user: by their paths, or by the names of packages here.
+/// The folders of those dependencies in these sections that are packages of the project, found by their paths or their names.
 fn folders_of(package: &Package, sections: &[&str], all: &[Package]) -> Vec<PathBuf> {
     let needed = package.dependencies(sections);
     let folders = needed.flat_map(|(key, value)| folders_of_one(package, key, value, all));

@@ -1,4 +1,4 @@
-//! Reads texts of Python and JavaScript as far as it takes to see what they load: names, calls, texts in quotes, lists of them.
+//! Reads texts in Python and JavaScript just far enough to see what they load: names, calls, quoted texts and lists of them.
 
 /// The modules and commands that a text loads.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -6,17 +6,17 @@ pub(super) struct Loads {
     pub modules: Vec<String>,
     /// Commands for a shell.
     pub commands: Vec<String>,
-    /// It can import a module by a computed name.
+    /// The text can import a module by a computed name.
     pub imports_any: bool,
-    /// It sets variables with computed names, which choose the code that other programs load.
+    /// The text sets environment variables with computed names, which can choose the code that other programs load.
     pub sets_variables: bool,
-    /// It can run any command, any file or any text.
+    /// The text can run any command, any file or any code.
     pub runs_any: bool,
 }
 
 #[cfg(test)]
 impl Loads {
-    /// Only these modules and commands.
+    /// Exactly these modules and commands, and nothing computed.
     pub(super) fn only(modules: &[&str], commands: &[&str]) -> Self {
         let all = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         Self {
@@ -27,7 +27,7 @@ impl Loads {
     }
 }
 
-/// Variables that choose the code which other programs load, if a text names them.
+/// Environment variables that choose the code of other programs. A text that only names one counts.
 #[rustfmt::skip]
 const SELECTING: [&str; 20] = [
     "PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "NODE_OPTIONS", "NODE_PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV",
@@ -35,14 +35,14 @@ const SELECTING: [&str; 20] = [
     "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "MAKEFLAGS",
 ];
 
-/// Whether a text that runs commands names a variable which chooses the code that they load.
+/// Whether the text names a variable that chooses the code which its commands load.
 pub(super) fn selects(text: &str) -> bool {
     let mut parts = names(text).flat_map(|name| name.split('.'));
     parts.any(|part| SELECTING.contains(&part) || part.starts_with("npm_config_"))
 }
 
-/// Whether the text sets a variable with a computed name: it uses the environment in another way than by a name in the text. `reads` are
-/// the beginnings of what follows then, and after an index in brackets comes no `=`.
+/// Whether the text sets an environment variable with a computed name. `environment` is the expression for all variables. Harmless uses are
+/// an access in `reads`, an index in quotes, and an index that is only read.
 pub(super) fn sets_any(text: &str, environment: &str, reads: &[&str]) -> bool {
     text.match_indices(environment).any(|(at, _)| {
         let rest = &text[at + environment.len()..];
@@ -55,7 +55,7 @@ pub(super) fn sets_any(text: &str, environment: &str, reads: &[&str]) -> bool {
             let after = within(index).map_or("=", |inner| &index[inner.len() + 1..]);
             return !is_fixed(index) && sets(after);
         }
-        // Another name for it, and functions that change it.
+        // The text gives the environment another name, or changes it with a function.
         let is_renamed = text[..at].trim_end().ends_with('=') && rest.starts_with(['\n', ';']);
         let is_changed = rest.starts_with('.')
             && !reads.iter().any(|read| {
@@ -68,14 +68,14 @@ pub(super) fn sets_any(text: &str, environment: &str, reads: &[&str]) -> bool {
     })
 }
 
-/// The names in a text: with points, and each part of them.
+/// The names in a text; a name with points, such as `os.path`, is one name.
 pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     let is_name = |char: char| char.is_alphanumeric() || "_.$".contains(char);
     text.split(move |char| !is_name(char))
         .filter(|name| !name.is_empty())
 }
 
-/// The calls of a function: what comes before, and its arguments with the rest of the text.
+/// The calls of the function `name`: the text before each call, and the text that starts at its arguments.
 pub(super) fn calls<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
     let is_name = |char: char| char.is_alphanumeric() || "_$".contains(char);
     text.match_indices(name).filter_map(move |(at, _)| {
@@ -85,7 +85,7 @@ pub(super) fn calls<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = (&
     })
 }
 
-/// The text up to the bracket that closes what was open at its start.
+/// The text up to the bracket that closes the one before its start.
 pub(super) fn within(text: &str) -> Option<&str> {
     let (mut depth, mut quote) = (0_usize, None);
     let mut chars = text.char_indices();
@@ -103,7 +103,7 @@ pub(super) fn within(text: &str) -> Option<&str> {
     None
 }
 
-/// The parts of a list that commas separate.
+/// The elements of a list, which commas separate.
 fn parts(text: &str) -> Vec<&str> {
     let (mut depth, mut quote, mut start) = (0_usize, None, 0);
     let mut found = Vec::new();
@@ -125,14 +125,14 @@ fn parts(text: &str) -> Vec<&str> {
     found
 }
 
-/// The commands of the calls of a text.
+/// Finds the commands that the calls in a text run.
 pub(super) struct Commands<'t> {
     pub text: &'t str,
-    /// The mark between the name of an argument and its value.
+    /// The character between the name of an argument and its value.
     pub mark: char,
-    /// Expressions that are the root of the project, or the directory in which the text starts.
+    /// Expressions for the root of the project, or for the directory in which the text starts.
     pub roots: &'static [&'static str],
-    /// Depth of functions that call functions.
+    /// The number of nested function calls that are followed.
     pub depth: usize,
 }
 
@@ -150,10 +150,10 @@ impl Commands<'_> {
                 _ => literal(first.trim_start_matches(['f', 'r', 'b']))?,
             };
             if !after.trim().is_empty() {
-                // A text that is put together.
+                // The command is put together from several texts.
                 return None;
             }
-            // `spawn("npx", ["prettier"])`
+            // The arguments are a list of their own: `spawn("npx", ["prettier"])`.
             let is_list = |words: &&&str| {
                 self.mark == ':' && !words.starts_with(['{', '(']) && !words.contains("=>")
             };
@@ -175,11 +175,11 @@ impl Commands<'_> {
         Some(found)
     }
 
-    /// Reads the options of a call, with the directory in which it starts the command, for `cd`; `None` if they are computed.
+    /// Reads the options of a call, with the directory that `cd` needs before the command; `None` if an option is computed.
     fn options(&self, rest: &[&str], moves: &mut Option<String>) -> Option<()> {
         for part in rest {
             let mut lists = vec![*part];
-            // `spawn("npx", words, options)`
+            // The list of arguments is a variable: `spawn("npx", words, options)`.
             let is_name = part
                 .chars()
                 .all(|char| char.is_alphanumeric() || char == '_');
@@ -215,7 +215,7 @@ impl Commands<'_> {
         Some(())
     }
 
-    /// The words of a list, or of a name of lists, perhaps with more words.
+    /// The words of a list, or of a variable with lists, perhaps followed by more words.
     fn lists(&self, text: &str) -> Option<Vec<String>> {
         let spread = text.strip_prefix('[').and_then(|rest| {
             let rest = rest.trim_start();
@@ -229,7 +229,7 @@ impl Commands<'_> {
         self.lists_of(text.trim())
     }
 
-    /// The lists that a name can be: those that it is set to, and those that callers of a function give to it.
+    /// The lists that a variable can have: those that the text assigns to it, and those that callers pass as this parameter.
     fn lists_of(&self, name: &str) -> Option<Vec<String>> {
         if name.is_empty()
             || !name
@@ -274,7 +274,7 @@ impl Commands<'_> {
         (!found.is_empty()).then_some(found)
     }
 
-    /// The values of loops that set the name: `for end, name in all.items()`, `for (const name of all)`.
+    /// The values of loops over the name: `for end, name in all.items()`, `for (const name of all)`.
     fn loops(&self, name: &str) -> Vec<&str> {
         let lines = self
             .text
@@ -287,7 +287,7 @@ impl Commands<'_> {
         parts.map(|(_, list)| list).collect()
     }
 
-    /// The commands of a member of a named collection: `all[end]`, `all.get(end)`.
+    /// The commands in one member of a named collection: `all[end]`, `all.get(end)`.
     fn member(&self, value: &str) -> Option<Vec<String>> {
         let value = value.lines().next()?;
         let is_member = |rest: &str| rest.starts_with('[') || rest.starts_with(".get(");
@@ -297,7 +297,7 @@ impl Commands<'_> {
         self.members(&value[..at])
     }
 
-    /// The commands in a collection of lists, which has a name and does not change.
+    /// The commands in a named collection of lists that does not change.
     fn members(&self, name: &str) -> Option<Vec<String>> {
         let is_name = |char: char| char.is_alphanumeric() || char == '_';
         let (name, rest) = name.split_at(name.find(|char| !is_name(char)).unwrap_or(name.len()));
@@ -336,7 +336,7 @@ impl Commands<'_> {
         (!found.is_empty()).then_some(found)
     }
 
-    /// The functions with a parameter of this name, and its place.
+    /// The functions with a parameter of this name, and the position of the parameter.
     fn functions_with(&self, name: &str) -> Vec<(&str, usize)> {
         let is_it = |part: &&str| part.split([':', '=', ' ']).next() == Some(name);
         let lines = self.text.lines().map(str::trim).filter_map(parameters);
@@ -345,7 +345,7 @@ impl Commands<'_> {
         lines.collect()
     }
 
-    /// The values that a name is set to.
+    /// The values that the text assigns to the name.
     fn values(&self, name: &str) -> impl Iterator<Item = (&str, &str)> {
         let is_name = |char: char| char.is_alphanumeric() || "_$.".contains(char);
         let name = name.to_owned();
@@ -361,7 +361,7 @@ impl Commands<'_> {
         })
     }
 
-    /// The directory in which a command starts, for `cd`; not set if it is the root of the project.
+    /// The directory in which a command starts, for `cd`; `None` if it is the root of the project.
     fn directory(&self, value: &str) -> Option<String> {
         let is_root = |value: &str| {
             let value = value.trim_end_matches([';', ' ']);
@@ -388,7 +388,7 @@ impl Commands<'_> {
         ))
     }
 
-    /// Whether the environment is the own one, with what the text itself adds.
+    /// Whether the command gets the environment of the script, with only what the text itself adds.
     fn is_plain_environment(&self, value: &str) -> bool {
         let is_plain = |value: &str| {
             ["{", "dict(", "os.environ", "process.env", "None"]
@@ -429,13 +429,13 @@ fn is_text(text: &str) -> bool {
     text.starts_with(['"', '\'', '`'])
 }
 
-/// The inner text of a list at the start, and the rest.
+/// The text inside the list that starts here, and the text after it.
 fn list(text: &str) -> Option<(&str, &str)> {
     let inner = within(text.strip_prefix('[')?)?;
     Some((inner, &text[inner.len() + 2..]))
 }
 
-/// The command of the words of a list; a word that is computed is a variable.
+/// The command that the words of a list make up; a computed word becomes a variable.
 fn list_of(text: &str) -> Option<String> {
     let (inner, rest) = list(text)?;
     let mut found = Vec::new();
@@ -451,14 +451,14 @@ fn list_of(text: &str) -> Option<String> {
             _ => found.push("\"$unknown\"".to_owned()),
         }
     }
-    // More words follow.
+    // The text adds more words to the list.
     if rest.trim_start().starts_with(['+', '.']) {
         found.push("\"$unknown\"".to_owned());
     }
     Some(found.join(" "))
 }
 
-/// The text in quotes at the start, with a variable for what is computed in it, and the rest.
+/// The quoted text at the start, in which computed parts become a variable, and the text after it.
 pub(super) fn literal(text: &str) -> Option<(String, &str)> {
     let quote = text.chars().next().filter(|char| "\"'`".contains(*char))?;
     let (inner, rest) = text[1..].split_once(quote)?;

@@ -1,4 +1,4 @@
-//! Programs that treat files as data, and what they can run: options with the name of a program, and programs of filters.
+//! Programs that treat files as data but can still run code: by options that name a program, and by the programs of filters.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::shell_text::heads;
 use crate::programs::name_of;
 use crate::shell::{self, Word};
 
-/// Options of programs outside of the project, which run the program that follows.
+/// Programs and their options that run another program: the one in the option's value.
 #[rustfmt::skip]
 const RUNNING: [&str; 23] = [
     "rg --pre --hostname-bin", "sort --compress-program", "bat --pager", "curl -K --config", "wget -e --execute --use-askpass --config",
@@ -20,19 +20,19 @@ const RUNNING: [&str; 23] = [
     "rsync -e --rsh", "zip -TT --unzip-command", "scp -S -o", "sftp -S -D -o", "ssh -o", "cc -fplugin -specs -wrapper -B", "gcc -fplugin -specs -wrapper -B", "clang -fplugin -B",
 ];
 
-/// Programs that put files elsewhere.
+/// Programs that copy or move files.
 const COPIES: [&str; 9] = [
     "cp", "mv", "ln", "install", "rsync", "tee", "cat", "tar", "scp",
 ];
 
-/// Whether programs are looked for in the folder.
+/// Whether a shell looks for programs in the folder.
 fn is_searched(folder: &Path) -> bool {
     let variable = std::env::var_os("PATH").unwrap_or_default();
     folder.ends_with("bin") || std::env::split_paths(&variable).any(|known| known == folder)
 }
 
 impl Search<'_> {
-    /// Files with words that the text gives to a program, which can be options.
+    /// Adds files whose words become arguments of a program: they can contain options.
     pub(super) fn options_in_files(&mut self, text: &str) {
         if !["xargs", "$(cat", "$(<", "`cat"]
             .iter()
@@ -52,7 +52,7 @@ impl Search<'_> {
         }
     }
 
-    /// A file that the text puts elsewhere, where it also runs it.
+    /// Every file could run, if the text copies a file to a place outside of the project from which it then runs.
     pub(super) fn copies(&mut self, text: &str) {
         let is_end = |char: char| char.is_whitespace() || "\"'`;|&<>(){}".contains(char);
         let words: Vec<&str> = text.split(is_end).filter(|word| !word.is_empty()).collect();
@@ -78,7 +78,7 @@ impl Search<'_> {
             let is_put = |(folder, _): &(PathBuf, &&str)| file.starts_with(folder);
             is_run(word) && outside[..place].iter().any(is_put)
         });
-        // A place in which the user's programs are found, and a name that the text runs.
+        // The target is a folder in which the user's programs lie, or the text runs a name that it copied.
         let is_own = |word: &&str| {
             let file = path::resolve(&self.cwd, word);
             file.starts_with(self.project) && file.exists()
@@ -102,7 +102,7 @@ impl Search<'_> {
         }
     }
 
-    /// Options that run a program.
+    /// Adds the programs in options that run one.
     pub(super) fn options(
         &mut self,
         name: &str,
@@ -129,7 +129,7 @@ impl Search<'_> {
                 let value = value.unwrap_or_default();
                 let attached = option.strip_prefix(known).filter(|rest| !rest.is_empty());
                 let value = attached.map_or(value, str::to_owned);
-                // `exec=COMMAND` of tar, and `ProxyCommand=COMMAND` of ssh.
+                // The command has a name before it: `exec=COMMAND` of tar, `ProxyCommand=COMMAND` of ssh.
                 let value = match value.split_once('=') {
                     Some((name, command)) if !name.contains([' ', '/']) => command.to_owned(),
                     _ => value,
@@ -144,7 +144,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// A filter loads the file with its program.
+    /// Adds the file with the program of a filter such as awk or sed, and the commands in it.
     pub(super) fn filter(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
         for text in arguments.iter().map(|word| &word.text) {
             self.filter_text(name, text)?;
@@ -178,7 +178,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The commands in a program of a filter.
+    /// Adds the commands that the program of a filter runs.
     fn filter_text(&mut self, name: &str, text: &str) -> Result<(), String> {
         if name.ends_with("awk") {
             let runs = ["system", "getline", "| \"", "|\"", "|&"];
@@ -187,7 +187,7 @@ impl Search<'_> {
                     self.line(part)?;
                 }
             }
-            // A command that is computed.
+            // The program computes a command.
             let is_plain = |rest: &str| {
                 let call = rest
                     .trim_start()
@@ -218,7 +218,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether a command of sed runs a program: `e`, or the flag of `s`.
+/// Whether a command of sed runs a program: the command `e`, or `s` with the flag `e`.
 fn sed_runs(command: &str) -> bool {
     let is_address = |char: char| char.is_ascii_digit() || "$, !".contains(char);
     let command = command.trim_start_matches(is_address);

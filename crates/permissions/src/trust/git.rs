@@ -9,25 +9,25 @@ use super::reach::{Search, TEXT};
 use crate::repository;
 use crate::shell::Word;
 
-/// Commands of git that run no hook, and those that only run the one below.
+/// Commands of git that run no hook, and commands that run only the hook `REFRESHED`.
 const QUIET: &str = "log show blame ls-files ls-tree rev-parse rev-list grep config cat-file merge-base shortlog for-each-ref name-rev show-ref \
     check-ignore check-attr diff-tree diff-index diff-files version help var hash-object cherry count-objects whatchanged range-diff";
 const REFRESHING: &str = "status diff describe difftool";
 const REFRESHED: &str = "post-index-change";
-/// Folders with hooks.
+/// Folders in which hooks lie.
 const HOOKS: [&str; 3] = [".git/hooks", ".husky", ".githooks"];
-/// The settings that every command can run; the first word is the section, the last one the name.
+/// The settings whose command any command of git can run, as the section and the name.
 #[rustfmt::skip]
 const PROGRAMS: [(&str, &str); 12] = [
     ("core", "fsmonitor"), ("core", "sshcommand"), ("core", "gitproxy"), ("filter", "clean"), ("filter", "smudge"), ("filter", "process"),
     ("diff", "external"), ("diff", "command"), ("diff", "textconv"), ("merge", "driver"), ("core", "alternaterefscommand"),
     ("uploadpack", "packobjectshook"),
 ];
-/// Ends of the names of settings that name a file which git reads. Another file of the project is a program.
+/// Ends of the names of settings whose value is a file that git reads as data. A file in another setting is a program.
 const DATA: [&str; 5] = ["file", "template", "mailmap", "path", "sslcert"];
 
 impl Search<'_> {
-    /// Git with its arguments.
+    /// Adds what git runs for this command: hooks, aliases and programs in its settings.
     pub(super) fn git(&mut self, arguments: &[Word]) -> Result<(), String> {
         let command = self.git_command(arguments);
         let settings = self.git_settings();
@@ -84,13 +84,13 @@ impl Search<'_> {
         }
     }
 
-    /// The command, after the options before it. Not set if it is computed.
+    /// The command of git, which follows its global options; `None` if it is computed.
     fn git_command<'a>(&mut self, arguments: &'a [Word]) -> Option<&'a str> {
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             match word.text.as_str() {
                 "-C" | "--git-dir" | "--work-tree" | "--namespace" => drop(words.next()),
-                // A setting of the command line.
+                // A setting that the command line gives can name a program.
                 "-c" | "--exec-path" | "--config-env" => {
                     let value = words.next();
                     let is_plain = |word: &Word| {
@@ -108,7 +108,7 @@ impl Search<'_> {
         None
     }
 
-    /// A command in a setting. `true` selects what is built in.
+    /// Adds the command in a setting. `true` and `false` choose something that is built into git.
     fn configured(&mut self, value: &str) -> Result<(), String> {
         if ["", "true", "false"].contains(&value) {
             return Ok(());
@@ -120,7 +120,7 @@ impl Search<'_> {
         read
     }
 
-    /// The settings of the repository and of the user, with those of included files.
+    /// The settings of the repository and of the user, and those of the files that they include.
     fn git_settings(&mut self) -> Vec<(String, String)> {
         let mut waiting = repository::configurations(&self.cwd);
         let mut found = Vec::new();
@@ -129,7 +129,7 @@ impl Search<'_> {
             if seen.contains(&file) || seen.len() > 32 {
                 continue;
             }
-            // Git itself changes its own files, and a write to them is always asked about.
+            // Git itself changes its own files, and osier asks before the model writes to them.
             let is_of_git = file.components().any(|part| part.as_os_str() == ".git");
             if file.starts_with(self.project) && !is_of_git {
                 self.reach.files.insert(file.clone());
@@ -138,7 +138,7 @@ impl Search<'_> {
                 continue;
             };
             let settings = repository::settings(&text);
-            // Settings of the user are not those of an attack.
+            // The model did not write the user's own settings, so that they count for nothing if they cannot be read.
             self.reach.all |= settings.is_none() && file.starts_with(self.project);
             for (key, value) in settings.unwrap_or_default() {
                 let is_include = key == "include.path" || key.starts_with("includeif.");
@@ -153,7 +153,7 @@ impl Search<'_> {
         found
     }
 
-    /// The hooks in a folder, or only the one of this name. They start at the root of the working tree.
+    /// Adds the hooks in a folder, or only the one named `only`. Git starts hooks at the root of the working tree.
     pub(super) fn hooks_in(&mut self, folder: &Path, only: &str) -> Result<(), String> {
         let entries = folder.read_dir().into_iter().flatten().flatten();
         for hook in entries.map(|entry| entry.path()) {

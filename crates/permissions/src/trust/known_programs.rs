@@ -1,9 +1,10 @@
-//! Which programs load what: the tables of the programs that osier knows.
+//! Tables of the programs that osier knows, and what each kind of program loads.
 
 use crate::programs::is_shell;
 use crate::shell::Word;
 
-/// Programs that treat files as data, next to those that only read. Filters have programs in their arguments, or with `-f` in a file.
+/// Programs that treat files as data, but do more than read them. A filter such as awk gets its program as an argument, or from a file with
+/// `-f`.
 #[rustfmt::skip]
 pub(super) const DATA: &str = ". : [ [[ afplay awk base64 basename bat biome black break cat cd chmod clang-format column command continue cp curl cut \
     cygpath date declare diff dirname echo egrep env exit export expr false fgrep fmt gawk gofmt gofumpt goimports \
@@ -13,12 +14,12 @@ pub(super) const DATA: &str = ". : [ [[ afplay awk base64 basename bat biome bla
     stat stylua taplo tail tee terminal-notifier test time timeout touch tput tr true type typeset typos uname uniq unset uuidgen wait \
     wc wget which whoami xargs xxd yamlfmt yes yq";
 pub(super) const FILTERS: [&str; 7] = ["awk", "gawk", "gsed", "jq", "mawk", "sed", "yq"];
-/// Programs that run the rest of their words, after options and numbers.
+/// Programs that run the command in their remaining words, after options and numbers.
 pub(super) const SIMPLE: [&str; 8] = [
     "chronic", "ionice", "nice", "nohup", "setsid", "stdbuf", "time", "timeout",
 ];
-/// Programs that build and test the project: its code is what they run. The words after the first one are the subcommands; without
-/// any, every use is one.
+/// Programs that build and test the project: running its code is their purpose. A row is a program and its subcommands; without
+/// subcommands, it covers each use of the program.
 #[rustfmt::skip]
 pub(super) const PURPOSE: [&str; 38] = [
     "pytest", "py.test", "unittest", "cargo test build check clippy fmt nextest doc bench", "go test build vet fmt", "jest", "vitest",
@@ -26,7 +27,7 @@ pub(super) const PURPOSE: [&str; 38] = [
     "dotnet test build", "mix test compile", "playwright test", "deno test bench", "bun test", "swift test build", "flutter test", "vite build", "tox", "nox", "cmake --build",
     "zig build test", "artisan test", "manage.py test", "cc", "c++", "gcc", "g++", "clang", "clang++", "ld", "ar", "as",
 ];
-/// Programs that run commands, tasks or settings of the project, or their input, whatever their arguments are.
+/// Programs that run commands, tasks or settings of the project, or commands from their input, whatever their arguments are.
 #[rustfmt::skip]
 const RUNNERS: &str = "bmake mise rake tox nox composer pre-commit lefthook turbo nx lerna hatch pipenv rye deno alembic cargo go gradle gradlew mvn mvnw \
     dotnet mix sbt bazel bazelisk buck2 pants scons ninja cmake meson tsx ts-node bundle bundler grunt gulp webpack rollup vite esbuild \
@@ -39,7 +40,7 @@ const RUNNERS: &str = "bmake mise rake tox nox composer pre-commit lefthook turb
     prisma pulumi rebar3 rector release-it remix robot rush sam scalafix semantic-release serverless shards sls snakemake sphinx-build \
     stack storybook swift sx task terragrunt tilt tofu tsup tuist uvicorn vue-cli-service waf wireit wrangler xcodebuild xmake checkov \
     cargo-make makers fnm hk lage lint-imports nr nlx proto rufo simple-git-hooks volta";
-/// Subcommands of runners that load nothing of the project, in rows like those of [`PURPOSE`].
+/// Runners and their subcommands that load nothing of the project, as rows like those of [`PURPOSE`].
 #[rustfmt::skip]
 const QUIET: [&str; 11] = [
     "docker ps images inspect logs info version stats top port events start stop kill restart rm rmi pull push tag login",
@@ -55,7 +56,7 @@ const PACKAGES: &str = "@anthropic-ai/sdk @modelcontextprotocol/sdk ajv ansi-col
     nanoid node-fetch node-notifier openai ora p-limit parse-diff picocolors picomatch remark-parse semver shell-quote slash smol-toml \
     source-map string-width strip-ansi strip-json-comments tiny-glob toml tslib typescript undici unified uuid vfile wrap-ansi yaml \
     yargs-parser zod";
-/// Packages of Python that run no command and load nothing by a name.
+/// Packages of Python that run no command and load no module or file by a computed name.
 #[rustfmt::skip]
 const PYTHON_PACKAGES: &str = "aiofiles aiohttp anthropic anyio attr attrs babel bs4 boto3 botocore certifi chardet charset_normalizer click colorama \
     cryptography cv2 dateparser dateutil diff_match_patch docx duckdb emoji fastmcp feedparser filelock frontmatter google_auth_oauthlib \
@@ -73,25 +74,25 @@ pub(super) const CRATES: &str = "anyhow autocfg bindgen build-time built cargo_m
     once_cell phf_codegen pkg-config prettyplease proc-macro2 prost prost-build protobuf-codegen pyo3-build-config quote regex ring rustc_version \
     rustversion schemars semver serde serde_json serde_yaml sha2 shadow-rs slint-build static_vcruntime substrait syn tauri-build tempfile \
     thiserror time toml tonic-build vergen vergen-gitcl vergen-git2 vergen-gix version_check walkdir winres winresource zip";
-/// Interpreters of other languages.
+/// Interpreters of languages other than shell, Python and JavaScript.
 pub(super) const INTERPRETERS: &str = "ruby perl php lua luajit Rscript julia elixir groovy java bb guile racket tclsh expect pwsh fish";
 pub(super) const NPM: &str = "npm pnpm yarn bun";
 pub(super) const NPX: &str = "npx pnpx bunx";
 pub(super) const MAKE: &str = "make gmake just";
-/// Programs that run the rest of their words in the environment of the project.
+/// Programs that run the command in their remaining words in the environment of the project.
 pub(super) const UV: &str = "uv poetry pdm uvx pipx";
 pub(super) const SEQUENCES: &str = "run-s run-p npm-run-all npm-run-all2";
-/// Programs that run what they name in the packages of their project.
+/// Programs that run a program of the project's packages by its name.
 pub(super) const BUNDLES: &str = "bundle bundler turbo pre-commit";
-/// Tools whose files are data, and which load what their settings name.
+/// Tools that treat files as data, but load the code that their settings name.
 #[rustfmt::skip]
 const TOOLS: &str = "prettier prettierd eslint eslint_d vscode-eslint-language-server stylelint markdownlint markdownlint-cli2 commitlint oxlint oxfmt \
     dprint cspell textlint remark xo tslint htmlhint ember-template-lint svgo tailwindcss tailwindcss-language-server postcss golangci-lint \
     erblint erb_lint haml-lint slim-lint typescript-language-server vue-tsc vue-language-server svelteserver svelte-check biome tsc tsgo \
     rimraf vscode-json-language-server vscode-css-language-server vscode-html-language-server yaml-language-server bash-language-server \
     lua-language-server clangd gopls marksman taplo texlab intelephense";
-/// The same with what else they load: `-` is a virtual environment, `=` a name that counts anywhere in the project (with `*`, the end
-/// of one), `/` a folder above, and `*` all code.
+/// Such tools that also load other code. Each entry starts with a mark: `-` is a virtual environment, `=` a name that counts anywhere in
+/// the project (with `*`, the end of a name), `/` a folder above, and `*` all code.
 #[rustfmt::skip]
 const LOADED: &[(&str, &[&str])] = &[
     ("pyright pyright-langserver basedpyright basedpyright-langserver ty jedi-language-server mypy dmypy pylint flake8 sqlfluff", &["-"]),
@@ -105,35 +106,35 @@ const LOADED: &[(&str, &[&str])] = &[
     ("ocamllsp", &["=dune", "=dune-project", "=dune-workspace", "=*.opam"]),
     ("dart", &["=analysis_options.yaml", "=pubspec", "=analyzer_plugin"]),
 ];
-/// Commands of builds that are such tools, in rows like those of [`PURPOSE`].
+/// Subcommands of build tools that only format or lint, as rows like those of [`PURPOSE`], with the marks of [`LOADED`].
 #[rustfmt::skip]
 const FORMATTING: &[(&str, &[&str])] = &[
     ("dotnet format", &[]), ("mix format", &[]), ("dune fmt", &["=dune"]), ("deno lint", &[]),
     ("sbt scalafmt scalafmtAll scalafmtCheck scalafmtCheckAll scalafmtSbt", &["=project"]),
 ];
-/// Version managers that run the rest of their words after one of these.
+/// Version managers and their subcommands that run the command in the remaining words.
 #[rustfmt::skip]
 const MANAGERS: [&str; 9] = [
     "mise exec x", "asdf exec", "fnm exec", "volta run", "pyenv exec", "rbenv exec", "nodenv exec", "goenv exec", "opam exec",
 ];
-/// Scripts of version managers that a shell reads.
+/// Scripts of version managers that a shell sources.
 pub(super) const MANAGER_SCRIPTS: &str =
     "nvm.sh asdf.sh sdkman-init.sh chruby.sh conda.sh mamba.sh";
-/// Whether the program runs commands in a file of the project, which is read.
+/// Whether the program runs commands from a file of the project that osier can read.
 pub(super) fn is_task_runner(name: &str) -> bool {
     [NPM, NPX, MAKE, UV, SEQUENCES, BUNDLES, "lint-staged"]
         .iter()
         .any(|list| is_in(list, name))
 }
 
-/// The files that the tool loads next to its settings.
+/// The code that the tool loads next to its settings; `None` if the program is not such a tool.
 pub(super) fn settings_of(tool: &str) -> Option<&'static [&'static str]> {
     let row = LOADED.iter().find(|(names, _)| is_in(names, tool));
     let row = row.map(|(_, loaded)| *loaded);
     row.or(is_in(TOOLS, tool).then_some(&[]))
 }
 
-/// The same for a command with its arguments.
+/// Like [`settings_of`], for a command with its arguments.
 pub(super) fn settings_of_command(
     name: &str,
     arguments: &[Word],
@@ -182,14 +183,14 @@ pub(super) fn is_purpose(name: &str, arguments: &[Word]) -> bool {
     has_row(&PURPOSE, name, arguments)
 }
 
-/// Whether the command of a runner loads nothing of the project.
+/// Whether this command of a runner loads nothing of the project.
 pub(super) fn is_quiet(name: &str, arguments: &[Word]) -> bool {
     if let ("docker", Some((first, rest))) = (name, arguments.split_first())
         && first.text == "compose"
     {
         return has_row(&QUIET, "docker-compose", rest);
     }
-    // A container that gets nothing of the project.
+    // A container that shares nothing with the project.
     if let ("docker" | "podman", Some(("run", rest))) = (name, first_and_rest(arguments)) {
         let shares = [
             "-v",
@@ -211,7 +212,7 @@ fn first_and_rest(arguments: &[Word]) -> Option<(&str, &[Word])> {
     Some((first.text.as_str(), rest))
 }
 
-/// Whether a row has the program and its subcommand.
+/// Whether a row contains the program with its subcommand.
 fn has_row(rows: &[&str], name: &str, arguments: &[Word]) -> bool {
     let command = arguments
         .iter()
@@ -230,17 +231,17 @@ fn has_row(rows: &[&str], name: &str, arguments: &[Word]) -> bool {
     })
 }
 
-/// Whether a script can load more than its own text by this package of Node.
+/// Whether a script that uses this package of Node loads no more than its own text.
 pub(super) fn is_quiet_package(name: &str) -> bool {
     is_in(PACKAGES, name) || name.starts_with("@types/")
 }
 
-/// Whether a package of Python runs no command and loads nothing by a name.
+/// Whether this package of Python runs no command and loads nothing by a computed name.
 pub(super) fn is_quiet_module(name: &str) -> bool {
     is_in(PYTHON_PACKAGES, name)
 }
 
-/// Whether it is known what the program loads.
+/// Whether osier knows what the program loads.
 pub(super) fn is_known(name: &str, arguments: &[Word]) -> bool {
     is_in(DATA, name)
         || is_purpose(name, arguments)

@@ -1,4 +1,4 @@
-//! The rules of `make` and `just`: what the recipes of goals run, and what the file itself runs when it is read.
+//! The rules of `make` and `just`: what the recipes of goals run, and what runs when the file itself is read.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,12 +12,12 @@ use super::shell_text::{end_of, selects_code};
 use crate::programs::{is_shell, name_of};
 use crate::shell::Word;
 
-/// A value that is put together of names of the file.
+/// Stands for a value that is put together from names in the file.
 const COMPUTED: &str = "$computed";
-/// Functions of make whose values are names of files, or what a command writes.
+/// Functions of make whose values are names of files, or the output of a command.
 const FUNCTIONS: &str = "shell wildcard info warning error";
 
-/// Programs that make knows by itself.
+/// Variables that make sets by itself, with the programs in them.
 #[rustfmt::skip]
 const BUILT_IN: [(&str, &str); 8] = [
     ("MAKE", "make"), ("CC", "cc"), ("CXX", "c++"), ("CPP", "cc -E"), ("LD", "ld"), ("AR", "ar"), ("AS", "as"), ("RM", "rm -f"),
@@ -38,7 +38,7 @@ impl Search<'_> {
             let text = word.text.as_str();
             if !word.is_fixed() && !is_just || word.is_fixed() && text.contains('=') && !is_just {
                 let value = text.split_once('=').map(|(_, value)| value);
-                // The value of a variable that recipes run.
+                // The command line sets a variable, whose value recipes can run.
                 self.reach.all |= !word.is_fixed()
                     || value.is_none_or(|value| value.contains(['/', ' ']))
                     || ["SHELL", "MAKE"].iter().any(|name| text.starts_with(name));
@@ -101,7 +101,7 @@ impl Search<'_> {
         read
     }
 
-    /// Reads what the rules of these goals run.
+    /// Adds what the rules of these goals run.
     fn makefile(&mut self, file: &Path, goals: &[String], is_just: bool) -> Result<(), String> {
         let mut rules = Rules::default();
         self.rules(file, is_just, &mut rules)?;
@@ -114,9 +114,9 @@ impl Search<'_> {
             .keys()
             .filter(|name| name.contains(['%', '$']) || name.starts_with('.'));
         waiting.extend(patterns.cloned());
-        // Make builds the files that it includes.
+        // Make also builds the files that it includes.
         waiting.append(&mut rules.included);
-        // `just folder/recipe`, and a name that it does not have.
+        // The goal is in another file, as in `just folder/recipe`, or it is unknown.
         let is_known = |goal: &String| rules.all.contains_key(goal) && !goal.contains([':', '/']);
         let is_first_known = goals.first().is_none_or(is_known);
         let is_elsewhere = !is_first_known || goals.iter().any(|goal| goal.contains("::"));
@@ -124,7 +124,7 @@ impl Search<'_> {
         self.reach.all |= rules.is_late();
         while let Some(goal) = waiting.pop() {
             if goal.contains(['$', '(', ')']) && !is_just {
-                // A computed name can be that of each rule.
+                // A computed name can be that of any rule.
                 let all = rules.all.keys();
                 let others =
                     all.filter(|name| !self.tasks.contains(&(file.to_owned(), (*name).clone())));
@@ -136,7 +136,7 @@ impl Search<'_> {
                 );
             }
             let Some((needs, commands)) = rules.all.get(&goal) else {
-                // A goal without a rule of its own is a file.
+                // The goal is a file without a rule.
                 continue;
             };
             if !self.tasks.insert((file.to_owned(), goal)) {
@@ -156,7 +156,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Whether the command is a program that these rules compile: its code is what is built and tested.
+    /// Whether the command is a program that these rules compile: running it is the purpose of the build.
     fn is_compiled(&self, command: &str, rules: &Rules) -> bool {
         let name = command.split_whitespace().next().unwrap_or_default();
         let rule = rules.all.get(name.trim_start_matches("./"));
@@ -178,7 +178,7 @@ impl Search<'_> {
             && !is_script()
     }
 
-    /// Reads the rules of the file and of those that it includes.
+    /// Reads the rules in the file and in the files that it includes.
     fn rules(&mut self, file: &Path, is_just: bool, rules: &mut Rules) -> Result<(), String> {
         self.reach.files.insert(file.to_owned());
         if !is_just {
@@ -215,7 +215,7 @@ impl Search<'_> {
                 self.named(&text);
             }
             if is_just && line.starts_with('[') {
-                // An attribute of the next recipe.
+                // The line is an attribute of the next recipe.
                 continue;
             }
             if let Some((name, target)) = alias(line).filter(|_| is_just) {
@@ -230,7 +230,7 @@ impl Search<'_> {
                 self.included(&rules.expanded(names, is_just), is_just, rules)?;
             } else if let Some((name, value)) = variable(line, is_just) {
                 let value = rules.expanded(&value, is_just);
-                // Which of the values a recipe gets is not known here.
+                // Two values differ, and osier does not know which of them a recipe gets.
                 let before = rules.variables.insert(name.to_owned(), value);
                 if before.is_some_and(|before| before != rules.variables[name]) {
                     self.all();
@@ -243,7 +243,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Adds the files of which make makes the file by rules of its own, such as `Makefile.sh`.
+    /// Adds the files from which make's own rules can build the makefile itself, such as `Makefile.sh`.
     fn sources(&mut self, file: &Path) {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let folder = file.parent().unwrap_or(self.project);
@@ -257,7 +257,7 @@ impl Search<'_> {
         }
     }
 
-    /// All code, if the file computes rules, or says how they are written.
+    /// All code counts, if the file computes rules or changes the syntax of recipes.
     fn computes(&mut self, text: &str, is_just: bool) {
         let words: &[&str] = if is_just {
             &[
@@ -287,7 +287,7 @@ impl Search<'_> {
         }
     }
 
-    /// The commands in `$(shell …)`, and in the backticks of `just`.
+    /// Adds the commands in `$(shell …)` and `${shell …}`.
     fn functions(&mut self, text: &str, rules: &Rules) -> Result<(), String> {
         for (start, open, close) in [("$(shell ", '(', ')'), ("${shell ", '{', '}')] {
             for (at, word) in text.match_indices(start) {
@@ -306,7 +306,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// A line outside of recipes, which can set a variable.
+    /// Reads a line outside of recipes, which can set a variable.
     fn assigned(&mut self, line: &str, is_just: bool, rules: &Rules) -> Result<(), String> {
         let Some((before, value)) = line.split_once('=') else {
             if let Some(names) = line.strip_prefix("export") {
@@ -334,7 +334,7 @@ impl Search<'_> {
         } else if selects_code(name)
             && (is_inherited(name) || rules.exports_all || before.contains("export"))
         {
-            // The programs that the recipes run inherit it.
+            // The programs in recipes inherit the variable.
             let is_outside = |folder: &str| {
                 folder == "$unknown"
                     || folder.starts_with('/') && !Path::new(folder).starts_with(self.project)
@@ -361,12 +361,12 @@ impl Search<'_> {
     }
 }
 
-/// Whether the environment has the variable as a rule, so that a makefile changes it for the programs that it runs.
+/// Whether the environment usually has the variable already, so that a makefile changes it for the programs that it runs.
 fn is_inherited(name: &str) -> bool {
     ["PATH", "HOME", "EDITOR", "PAGER", "LD_LIBRARY_PATH"].contains(&name)
 }
 
-/// Whether the line is a condition, or sets a variable for a rule only.
+/// Whether the line is a condition, or sets a variable for one rule only.
 fn chooses(line: &str) -> bool {
     let first = line.split([' ', '(', '\t']).next().unwrap_or_default();
     let is_condition = ["ifdef", "ifndef", "ifeq", "ifneq", "else", "endif"].contains(&first);
@@ -381,7 +381,7 @@ fn chooses(line: &str) -> bool {
     is_condition || rest.is_some_and(|(_, rest)| sets(rest))
 }
 
-/// `alias name := recipe` of `just`.
+/// The name and the recipe of `alias name := recipe` in a justfile.
 fn alias(line: &str) -> Option<(&str, &str)> {
     let (name, target) = line.strip_prefix("alias ")?.split_once(":=")?;
     Some((name.trim(), target.trim()))
@@ -409,7 +409,7 @@ fn variable(line: &str, is_just: bool) -> Option<(&str, String)> {
     Some((name, value.trim_matches(['"', '\'']).to_owned()))
 }
 
-/// The rules of a makefile, and what its variables are.
+/// The rules of a makefile, and the values of its variables.
 #[derive(Debug, Default)]
 struct Rules {
     first: Option<String>,
@@ -417,19 +417,19 @@ struct Rules {
     variables: BTreeMap<String, String>,
     included: Vec<String>,
     files: usize,
-    /// All variables are set for the programs that recipes run.
+    /// The makefile exports all variables to the programs in its recipes.
     exports_all: bool,
-    /// Variables that were used before they were set.
+    /// Variables that the text used before it set them.
     missing: RefCell<BTreeSet<String>>,
 }
 
 impl Rules {
-    /// Adds the first line of a rule. Returns its names.
+    /// Adds the line that starts a rule. Returns the names of its targets.
     fn add(&mut self, names: &str, needs: &str, is_just: bool) -> Vec<String> {
         let (needs, command) = needs.split_once(';').unwrap_or((needs, ""));
         let (names, needs) = (self.expanded(names, is_just), self.expanded(needs, is_just));
         let names = names.split_whitespace();
-        // A recipe of `just` can have parameters.
+        // In a justfile only the first word is the name; parameters of the recipe follow.
         let names = names.take(if is_just { 1 } else { usize::MAX });
         let names: Vec<String> = names
             .map(|name| name.trim_start_matches('@').to_owned())
@@ -451,13 +451,14 @@ impl Rules {
         names
     }
 
-    /// Whether a variable was used before it was set.
+    /// Whether the text used a variable before it set it.
     fn is_late(&self) -> bool {
         let missing = self.missing.borrow();
         missing.iter().any(|name| self.variables.contains_key(name))
     }
 
-    /// The text with the values of variables; a shell knows no more of the others than we do.
+    /// The text with the values of known variables. An unknown one becomes a variable of the shell, which the shell's reader does not know
+    /// either.
     fn expanded(&self, text: &str, is_just: bool) -> String {
         let (mut found, mut rest) = (String::new(), text);
         let marks: &[(&str, &str)] = if is_just {
@@ -509,7 +510,7 @@ impl Rules {
     }
 }
 
-/// The names of the recipes that a recipe of `just` needs: `(name "argument")`.
+/// The names of the recipes that a recipe of `just` depends on. A dependency with arguments is in parentheses: `(name "argument")`.
 fn recipes(needs: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut is_argument = false;

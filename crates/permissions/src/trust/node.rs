@@ -1,4 +1,4 @@
-//! The modules that a text for Node loads, the commands that it runs, and the texts in it that can name code.
+//! The modules that a JavaScript text loads, the commands that it runs, and the quoted texts in it that can name code.
 
 use super::code_text::{Commands, Loads, calls, literal, names, selects, sets_any, within};
 
@@ -8,10 +8,10 @@ const CALLS: [&str; 10] = [
 ];
 #[rustfmt::skip]
 const COMMANDS: [&str; 6] = ["execSync", "execFileSync", "spawnSync", "execFile", "spawn", "exec"];
-/// Expressions that are the root of the project, or the directory in which the script starts.
+/// Expressions for the root of the project, or for the directory in which the script starts.
 #[rustfmt::skip]
 const ROOTS: [&str; 3] = ["process.cwd()", "process.env.CLAUDE_PROJECT_DIR", "process.env.OSIER_PROJECT_DIR"];
-/// Names with which settings can compute the name of a file.
+/// Names in settings that can compute the name of a file.
 #[rustfmt::skip]
 const COMPUTES: [&str; 22] = [
     "concat", "replace", "replaceAll", "readFileSync", "readFile", "readdirSync", "readdir", "fromCharCode", "atob", "Buffer", "glob",
@@ -21,7 +21,7 @@ const COMPUTES: [&str; 22] = [
 #[rustfmt::skip]
 const KEYS: [&str; 7] = ["plugins", "extends", "overrides", "rulesdir", "processors", "presets", "jsPlugins"];
 
-/// Reads a text for Node.
+/// Finds the modules and commands that a text for Node loads.
 pub(super) fn loads(text: &str) -> Loads {
     let words = ["\\u", "\\x", "process.binding"];
     let mut found = Loads {
@@ -49,13 +49,13 @@ pub(super) fn loads(text: &str) -> Loads {
     found
 }
 
-/// The commands that the text runs; `None` if they are computed.
+/// The commands that the text runs; `None` if one is computed.
 fn commands(text: &str) -> Option<Vec<String>> {
     let statements = text.split_inclusive(['\n', ';']);
     let (imports, code): (Vec<&str>, Vec<&str>) =
         statements.partition(|statement| statement.contains("child_process"));
     let code = code.concat();
-    // `require("child_process").exec(…)`
+    // The import itself is called: `require("child_process").exec(…)`.
     let is_call = |name: &&str| {
         let mut imports = imports.iter();
         imports.any(|line| calls(line, name).next().is_some())
@@ -78,7 +78,7 @@ fn commands(text: &str) -> Option<Vec<String>> {
     let mut handled = 0;
     for name in COMMANDS {
         for (before, arguments) in calls(&code, name) {
-            // `/x/.exec(text)`
+            // `exec` of a regular expression runs no command: `/x/.exec(text)`.
             if !(is_listed && before.ends_with('.')) {
                 found.extend(all.of_call(arguments)?);
             }
@@ -112,7 +112,7 @@ fn modules(text: &str, found: &mut Loads) {
             let literal = quote.and_then(|quote| quoted[1..].split_once(quote));
             match literal {
                 Some((module, _)) => found.modules.push(module.to_owned()),
-                // The words of another statement: `import {x} from`, the module follows.
+                // The name of the module follows later in the statement: `import {x} from './x'`.
                 None if keyword == "import" && !after.starts_with('(') => {}
                 None if keyword == "from" => {}
                 None => found.imports_any = true,
@@ -121,21 +121,21 @@ fn modules(text: &str, found: &mut Loads) {
     }
 }
 
-/// The texts in quotes in settings.
+/// The quoted texts in settings.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Texts {
-    /// The texts, with a variable for what is computed, and whether they are keys.
+    /// The texts, each with whether it is a key. Computed parts of a text are a variable.
     pub all: Vec<(String, bool)>,
-    /// Whether a text can be put together.
+    /// Whether the settings can compute a text.
     pub computes: bool,
-    /// Whether the text has keys of settings that name code.
+    /// Whether the settings have keys that name code.
     pub has_keys: bool,
 }
 
-/// The texts in quotes of settings.
+/// Reads the quoted texts in settings.
 pub(super) fn texts(text: &str) -> Texts {
     let mut found = Texts::default();
-    // The text without comments, quotes and regular expressions.
+    // The code without comments; a number stands for each quoted text, and `r` for each regular expression.
     let mut code = String::new();
     let mut rest = text;
     while let Some(char) = rest.chars().next() {
@@ -164,7 +164,7 @@ pub(super) fn texts(text: &str) -> Texts {
                 let text =
                     literal(&rest[..inner.len() + 2]).map_or(inner.to_owned(), |(text, _)| text);
                 found.all.push((text, is_key));
-                // The place of the text.
+                // The number of the text.
                 code.extend(["\"", &(found.all.len() - 1).to_string(), "\""]);
                 end
             }
@@ -186,7 +186,7 @@ pub(super) fn texts(text: &str) -> Texts {
     found
 }
 
-/// Adds the paths that calls put together of known parts.
+/// Adds the paths that `join` and `resolve` make of known texts.
 fn joins(code: &str, found: &mut Texts) {
     let known = ["__dirname", "import.meta.dirname", "process.cwd()"];
     for name in ["join", "resolve"] {
@@ -212,7 +212,7 @@ fn joins(code: &str, found: &mut Texts) {
     }
 }
 
-/// The text up to the quote that ends it.
+/// The text up to the quote that closes it.
 fn quoted(text: &str, mark: char) -> Option<&str> {
     let mut chars = text.char_indices();
     while let Some((at, char)) = chars.next() {
@@ -226,7 +226,7 @@ fn quoted(text: &str, mark: char) -> Option<&str> {
     None
 }
 
-/// The length of a regular expression after its first slash.
+/// The length of a regular expression, counted after its opening slash.
 fn regular_expression(text: &str) -> Option<usize> {
     let mut is_class = false;
     let mut chars = text.char_indices();

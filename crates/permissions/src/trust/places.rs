@@ -1,4 +1,4 @@
-//! Files and folders by their places and their starts: programs, environments, folders above the project.
+//! Questions about files and folders: whether a file is a program, where it is installed, which folders are above the project.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -9,7 +9,7 @@ use osier_base::regular_file;
 /// The directory with the packages of Node.
 pub(super) const PACKAGES: &str = "node_modules";
 
-/// The path and the folders above it in the project, and then those above the project.
+/// The folders from the path up to the root of the project, followed by those above the project.
 pub(super) fn above_path(path: &Path, project: &Path, outer: &[PathBuf]) -> Vec<PathBuf> {
     let above = path.ancestors();
     let own = above.take_while(|folder| folder.starts_with(project));
@@ -18,7 +18,7 @@ pub(super) fn above_path(path: &Path, project: &Path, outer: &[PathBuf]) -> Vec<
     own.iter().chain(outer).cloned().collect()
 }
 
-/// The folders above the project, as far as only their owner can write to them.
+/// The folders above the project, up to the first one that every user can write to.
 pub(super) fn folders_above(project: &Path) -> Vec<PathBuf> {
     let above = project.ancestors().skip(1);
     let is_private = |folder: &&Path| {
@@ -28,21 +28,21 @@ pub(super) fn folders_above(project: &Path) -> Vec<PathBuf> {
     above.take_while(is_private).map(Path::to_owned).collect()
 }
 
-/// Whether the file is a program or a script, by its mode and its start.
+/// Whether the file is a program or a script, by its mode and its first bytes.
 pub(super) fn is_program(file: &Path) -> bool {
     let is_executable = |data: Metadata| data.is_file() && data.mode() & 0o111 != 0;
     file.metadata().is_ok_and(is_executable)
         || regular_file::head(file, 2).is_ok_and(|(start, _)| start == b"#!")
 }
 
-/// The program that `PATH` finds.
+/// The program that a lookup in `PATH` finds.
 pub(super) fn installed_elsewhere(name: &str) -> Option<PathBuf> {
     let variable = std::env::var_os("PATH").unwrap_or_default();
     let mut folders = std::env::split_paths(&variable).map(|folder| folder.join(name));
     folders.find(|path| !name.is_empty() && path.is_file())
 }
 
-/// Whether a program puts the file into a temporary directory before it runs it.
+/// Whether the file is in a temporary directory, into which a program can put it before it runs it.
 pub(super) fn is_future(file: &Path) -> bool {
     let folders = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
     let mut folders = folders.into_iter().chain([std::env::temp_dir()]);

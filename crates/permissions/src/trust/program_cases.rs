@@ -1,5 +1,5 @@
-//! Attacks on projects with files of their own: a command of a hook, the files that it needs, and the file that the model changes.
-//! `@prettier` is the formatter that osier starts, and `@NAME` a language server.
+//! Attacks on projects with files of their own: a command of a hook, the files that it needs, and the file that the model changes. The
+//! command `@prettier` is the formatter that osier starts, and `@NAME` a language server.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -22,7 +22,7 @@ const NODE_HOOK: &str = "scripts/h.mjs";
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
-    // Texts in settings.
+    // Names of plugins in quoted texts of settings.
     ("@prettier", &[("prettier.config.cjs", "module.exports = { plugins: ['./sort.mjs'] }"), ("sort.mjs", "1")], "sort.mjs"),
     ("npx prettier -w x", &[("prettier.config.mjs", "export default { plugins: ['./sort.mjs'] }"), ("sort.mjs", "1")], "sort.mjs"),
     ("npx prettier -w x", &[("prettier.config.mjs", "export default { plugins: ['lib/sort'] }"), ("lib/sort.mjs", "1")], "lib/sort.mjs"),
@@ -49,7 +49,7 @@ const CASES: &[Case] = &[
     ("'typescript-language-server'", &[("tsconfig.json", "{\"extends\": \"./conf/base\"}"), ("conf/base.json", "{}")], "conf/base.json"),
     ("npx markdownlint-cli2 x", &[(".markdownlint-cli2.mjs", "import rules from './md/rules.mjs'; export default { config: rules }"), ("md/rules.mjs", "1")], "md/rules.mjs"),
     ("pylint src", &[("pyproject.toml", "[tool.pylint.main]\nload-plugins = ['lint.plugin']\n")], "lint/plugin.py"),
-    // The interfaces of tools.
+    // Scripts that call tools as packages.
     ("node scripts/h.mjs", &[(NODE_HOOK, "import prettier from 'prettier'\nawait prettier.resolveConfig('x')")], "prettier.config.mjs"),
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { ESLint } from 'eslint'\nnew ESLint()")], "src/eslint.config.js"),
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { $ } from 'zx'\nawait $`./tools/c`")], "tools/c"),
@@ -58,7 +58,7 @@ const CASES: &[Case] = &[
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync } from 'child_process'\nspawnSync('make', [], { cwd: 'sub' })")], "sub/check.sh"),
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync } from 'child_process'\nspawnSync('jq', ['.'], { env: { ...process.env, PATH: 'tools' } })")], "tools/jq"),
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync as run } from 'child_process'\nrun(name)")], "tools/c"),
-    // The own hooks of the user.
+    // Hooks of the user outside of the project.
     ("HOME/h.py", &[("../home/h.py", "#!/usr/bin/env python3\nimport subprocess\nsubprocess.run(words)")], "tools/c"),
     ("HOME/h.sh", &[("../home/h.sh", "#!/bin/sh\nroot=$(git rev-parse --show-toplevel)\n\"$root/tools/c\"\n")], "tools/c"),
     ("HOME/h.sh", &[("../home/h.sh", "#!/bin/sh\n\"${CLAUDE_PROJECT_DIR:-.}/tools/c\"\n")], "tools/c"),
@@ -67,7 +67,7 @@ const CASES: &[Case] = &[
     ("HOME/h.sh", &[("../home/h.sh", "#!/bin/bash\nif [[ $1 =~ js$ ]]; then\n  words=(npx eslint)\n  \"${words[@]}\" \"$1\"\nfi\n")], "eslint.config.js"),
     ("HOME/h.mjs", &[("../home/h.mjs", "#!/usr/bin/env node\nimport { execSync } from 'child_process'\nexecSync(command)")], "tools/c"),
     ("HOME/h.pl", &[("../home/h.pl", "#!/usr/bin/perl\nsystem(\"$dir/tools/c\");")], "tools/c"),
-    // Scripts of packages.
+    // Scripts in `package.json`.
     ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"next lint\"}}"), ("node_modules/.bin/next", "#!/bin/sh\n")], "next.config.js"),
     ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"astro check\"}}"), ("node_modules/.bin/astro", "#!/bin/sh\n")], "astro.config.mjs"),
     ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"knip\"}}"), ("node_modules/.bin/knip", "#!/bin/sh\n")], "knip.ts"),
@@ -78,7 +78,7 @@ const CASES: &[Case] = &[
     ("bun run page", &[("package.json", "{\"scripts\": {\"page\": \"jq . x\"}}"), ("bunfig.toml", "preload = [\"./tools/o.ts\"]"), ("tools/o.ts", "1")], "tools/o.ts"),
     ("turbo run lint", &[("turbo.json", "{}"), ("packages/a/package.json", "{\"scripts\": {\"lint\": \"node l.js\"}}"), ("packages/a/l.js", "1")], "packages/a/l.js"),
     ("turbo run lint", &[("turbo.json", "{\"tasks\": {\"lint\": {\"dependsOn\": [\"^gen\"]}}}"), ("packages/a/package.json", "{\"scripts\": {\"gen\": \"node g.js\"}}"), ("packages/a/g.js", "1")], "packages/a/g.js"),
-    // Git.
+    // Settings and hooks of git.
     ("git commit -m x", &[(".git/HEAD", ""), (".git/config", "[core]\n\thooksPath = tools/hooks\n"), ("tools/hooks/pre-commit", "#!/bin/sh\n")], "tools/hooks/pre-commit"),
     ("git wip", &[(".git/HEAD", ""), (".git/config", "[alias]\n\twip = !tools/c\n")], "tools/c"),
     ("git wip", &[(".git/HEAD", ""), (".git/config", "[alias]\n\twip = commit -m x\n")], ".husky/pre-commit"),
@@ -93,7 +93,7 @@ const CASES: &[Case] = &[
     ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks:\n  - id: c\n    entry:\n      tools/c\n    language: system\n")], "tools/c"),
     ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: local\n  hooks:\n  - id: c\n    entry: npx prettier\n    language: system\n    args:\n    - --plugin=./lib/p.mjs\n"), ("lib/p.mjs", "1")], "lib/p.mjs"),
     ("pre-commit run -c ci/pc.yaml", &[("ci/pc.yaml", "repos: []\n")], "ci/pc.yaml"),
-    // Python.
+    // Imports and paths of Python.
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import site\nsite.addsitedir('vendor')\n")], "vendor/deep.py"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import a.b.c\n"), ("scripts/a/__init__.py", ""), ("scripts/a/b/__init__.py", ""), ("scripts/a/b/c.py", "import subprocess\nsubprocess.run(['./tools/c'])\n")], "tools/c"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nsubprocess.run(['make'], cwd='sub')\n")], "sub/check.sh"),
@@ -110,7 +110,7 @@ const CASES: &[Case] = &[
     ("env -C sub make", &[], "sub/check.sh"),
     ("env -C sub ./check.sh", &[], "sub/check.sh"),
     ("(cd sub; make) && ./check.sh", &[("check.sh", "1")], "check.sh"),
-    // Make and just.
+    // Variables and rules of make and just.
     ("make fmt", &[("Makefile", "export PYTHONPATH = src\nfmt:\n\tpython3 -c 'import json'\n")], "src/json.py"),
     ("make fmt", &[("Makefile", "PATH := tools:$(PATH)\nfmt:\n\tjq .\n")], "tools/jq"),
     ("make fmt", &[("Makefile", "fmt: export NODE_OPTIONS = --require ./src/main.js\nfmt:\n\tnode -e 1\n")], "src/main.js"),
@@ -126,7 +126,7 @@ const CASES: &[Case] = &[
     ("just fmt", &[("justfile", "set dotenv-load\nfmt:\n    jq .\n")], ".env"),
     ("just fmt", &[("justfile", "export PATH := 'tools'\nfmt:\n    jq .\n")], "tools/jq"),
     ("just fmt", &[("justfile", "v := `tools/c`\nfmt:\n    jq .\n")], "tools/c"),
-    // Rules, names and values of make and just that are not understood.
+    // Rules, names and values of make and just that osier does not understand.
     ("make fmt", &[("Makefile", "FMT = ./tools/c\nFMT += -q\nfmt:\n\t$(FMT)\n")], "tools/c"),
     ("make fmt", &[("Makefile", "FMT = npx prettier\nfmt:\n\t$(FMT) $(MORE)\nMORE = --plugin=./lib/p.mjs\n"), ("lib/p.mjs", "1")], "lib/p.mjs"),
     ("make fmt", &[("Makefile", "FMT = npx prettier\nFMT += --plugin=./lib/p.mjs\nfmt:\n\t$(FMT) x\n"), ("lib/p.mjs", "1")], "lib/p.mjs"),
@@ -173,7 +173,7 @@ const CASES: &[Case] = &[
     ("bundle exec rake", &[("Gemfile", "gem 'rake'")], "Rakefile"),
     ("vendor/bin/php-cs-fixer fix", &[("vendor/bin/php-cs-fixer", "#!/usr/bin/env php\n"), (".php-cs-fixer.php", "<?php")], ".php-cs-fixer.php"),
     ("vendor/bin/php-cs-fixer fix", &[("vendor/bin/php-cs-fixer", "#!/usr/bin/env php\n")], "vendor/composer/autoload_files.php"),
-    // Files that are named like data.
+    // Files that are named like data, but run.
     ("for f in docs/*.md; do . $f; done", &[], "docs/steps.md"),
     ("cat docs/*.md | sh", &[], "docs/new.md"),
     ("sh notes.txt", &[("notes.txt", "echo")], "notes.txt"),
@@ -184,7 +184,7 @@ const CASES: &[Case] = &[
     ("find . -name '*.sh' | xargs -n1 sh", &[], "scripts/.DS_Store/x.sh"),
     ("for f in hooks.d/.*; do . $f; done", &[], "hooks.d/.osier-1.tmp"),
     ("for f in target/*.sh; do . $f; done", &[("target/x.sh", "1")], "target/CACHEDIR.TAG"),
-    // Copies that run elsewhere.
+    // Copies of scripts that run elsewhere.
     ("cp scripts/plain.sh /tmp/osier-none.sh && sh /tmp/osier-none.sh", &[], "scripts/plain.sh"),
     ("cp tools/c ~/osier-none/ && ~/osier-none/c", &[], "tools/c"),
     // Options that run a program.
@@ -200,13 +200,13 @@ const CASES: &[Case] = &[
     ("tar -xf x.tar --to-command='sh scripts/plain.sh'", &[], "scripts/plain.sh"),
     ("tar -cf x.tar --checkpoint-action=exec=tools/c src", &[], "tools/c"),
     ("rsync -e tools/c src host:", &[], "tools/c"),
-    // Caches and notes of tools.
+    // Caches of tools that contain code.
     ("for f in $(find . -name '*.sh'); do sh $f; done", &[("target/CACHEDIR.TAG", "1"), ("target/debug/x", "1")], "target/debug/x.sh"),
     ("npx prettier -w target/x.js", &[("target/CACHEDIR.TAG", "1")], "target/debug/.prettierrc"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import jinja2\nprint(jinja2.Template(open('docs/steps.md').read()).render())\n")], "docs/steps.md"),
     ("node scripts/h.mjs", &[(NODE_HOOK, "import matter from 'gray-matter'\nmatter.read('docs/steps.md')")], "docs/steps.md"),
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync } from 'child_process'\nconst options = { cwd: 'sub' }\nspawnSync('make', [], options)")], "sub/check.sh"),
-    // Links: the target counts, and what lies next to it.
+    // Links: the target counts, and the files next to it.
     ("make fmt", &[("build/Makefile", "fmt:\n\ttrue\n"), ("Makefile", "-> build/Makefile")], "build/Makefile"),
     ("make fmt", &[("Makefile", "include own.mk\n"), ("build/own.mk", "fmt:\n\ttrue\n"), ("own.mk", "-> build/own.mk")], "build/own.mk"),
     ("just fmt", &[("build/justfile", "fmt:\n    true\n"), ("justfile", "-> build/justfile")], "build/justfile"),
@@ -226,13 +226,13 @@ const CASES: &[Case] = &[
     ("npx lint-staged", &[], "src/.lintstagedrc.json"),
     ("npx stylelint x", &[], ".config/config.js"),
     ("npx commitlint", &[("commitlint.config.js", "module.exports = {}")], ".config/config.cjs"),
-    // Files that are named like texts, which build tools run.
+    // Build files that end like texts.
     ("mvn -q spotless:apply", &[("pom.xml", "1")], "pom.xml"),
     ("ant fmt", &[("build.xml", "1")], "build.xml"),
     ("sphinx-build docs out", &[("docs/index.rst", "1")], "docs/index.rst"),
     ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"docusaurus build\"}}"), ("node_modules/.bin/docusaurus", "#!/bin/sh\n"), ("docs/a.mdx", "1")], "docs/a.mdx"),
     ("'jdtls'", &[("pom.xml", "1")], "pom.xml"),
-    // Virtual environments with folders of the project, and modules that are found by their names.
+    // Virtual environments that link to folders of the project, and modules that Python finds by their names.
     ("venv/bin/black -q src", &[("venv/lib/python3/site-packages/own.pth", "../../../../src\n")], "src/sitecustomize.py"),
     ("venv/bin/python scripts/guard.py", &[("venv/lib/python3/site-packages/own.pth", "../../../../src\n")], "src/sitecustomize.py"),
     ("uv run black src", &[("venv/lib/python3/site-packages/own.pth", "../../../../src\n")], "src/usercustomize/__init__.py"),
@@ -240,13 +240,13 @@ const CASES: &[Case] = &[
     ("'venv/bin/python' 'mcp/server.py'", &[("mcp/server.py", "import json\n"), ("venv/lib/python3/site-packages/own.pth", "../../../../src\n")], "src/sitecustomize.py"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import mya\n"), ("packages/a/src/mya/__init__.py", "import myb\n"), ("packages/b/src/myb/__init__.py", "1")], "packages/b/src/myb/__init__.py"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import mya\n"), ("packages/a/src/mya/__init__.py", "import subprocess\nsubprocess.run(['sh', 'tools/c'])\n")], "tools/c"),
-    // Settings of cargo, and the compiler that they choose.
+    // Settings of cargo, and the compilers that they choose.
     ("cargo fmt", &[], ".cargo/config.toml"),
     ("cargo metadata", &[], ".cargo/config.toml"),
     ("cargo clippy", &[(".cargo/config.toml", "[build]\nrustc-wrapper = 'tools/c'\n")], "tools/c"),
     ("rustfmt --check x.rs", &[], "rust-toolchain.toml"),
     ("rustfmt --check x.rs", &[("rust-toolchain.toml", "[toolchain]\npath = 'tc'\n"), ("tc/bin/rustfmt", "1")], "tc/bin/rustfmt"),
-    // Options that are not known.
+    // Options that osier does not know.
     ("npx eslint --format ./lib/f.cjs src", &[("lib/f.cjs", "1")], "lib/f.cjs"),
     ("npx eslint --format=./lib/f.cjs src", &[("lib/f.cjs", "1")], "lib/f.cjs"),
     ("npx eslint -f./lib/f.cjs src", &[("lib/f.cjs", "1")], "lib/f.cjs"),
@@ -262,7 +262,7 @@ const CASES: &[Case] = &[
     ("bats tests/*.bats", &[("tests/a.bats", "true")], "tests/a.bats"),
     ("bats $(git ls-files '*.bats')", &[("tests/a.bats", "true")], "tests/a.bats"),
     ("git ls-files '*.bats' | xargs bats", &[("tests/a.bats", "true")], "tests/a.bats"),
-    // A change of the directory that holds for a part, or perhaps.
+    // A `cd` that applies only to a part of the line, or that may not run.
     ("(\n  cd app\n  npx prettier --check .\n)\nnpx prettier --check src", &[("app/x.js", "1")], "src/.prettierrc"),
     ("[ -d app ] &&\n  cd app\nnpx prettier --check src", &[("app/x.js", "1")], "src/.prettierrc"),
     ("sh scripts/x.sh", &[("app/x.js", "1"), ("scripts/x.sh", "case \"$1\" in\n  app) cd app ;;\nesac\nnpx prettier --check src\n")], "src/.prettierrc"),
@@ -270,14 +270,14 @@ const CASES: &[Case] = &[
     ("cd docs & npx prettier --check src", &[], "src/.prettierrc"),
     ("ls | { cd docs; cat; }; npx prettier --check src", &[], "src/.prettierrc"),
     ("n=$(cd docs; ls | wc -l); npx prettier --check src", &[], "src/.prettierrc"),
-    // Texts that look plain.
+    // Scripts in the line itself that look harmless.
     ("python3 - <<'EOF'\nimport subprocess\nsubprocess.run(['./tools/c'])\nEOF", &[], "tools/c"),
     ("python3 - <<'EOF'\nimport json\nEOF", &[], "json.py"),
     ("perl -pi -e 's/x/`tools\\/c`/e' x", &[], "tools/c"),
     ("perl -ne 'system(\"tools/c\")' x", &[], "tools/c"),
     ("perl -pi -e 's/x/y/' *", &[], "tools/c"),
     ("docker compose up", &[], "compose.yaml"),
-    // Builds, also those of other members of a workspace.
+    // Builds of Python, also of other members of a workspace.
     ("uv run ruff format src", &[("packages/b/pyproject.toml", "[project]\nname = 'b'\n")], "packages/b/pyproject.toml"),
     ("uv run ruff format src", &[], "packages/new/pyproject.toml"),
     ("uv run ruff format src", &[], "packages/new/setup.cfg"),
@@ -307,14 +307,14 @@ const CASES: &[Case] = &[
     ("'jdtls'", &[], "app/.factorypath"),
     ("'kotlin-language-server'", &[], "kls-classpath"),
     ("'clangd' '--query-driver=**'", &[("compile_commands.json", "[]")], "compile_commands.json"),
-    // Programs that are not known, with a command or a script in their arguments.
+    // Unknown programs with a command or a script in their arguments.
     ("op run -- sh scripts/x.sh", &[("scripts/x.sh", "sh tools/c\n")], "tools/c"),
     ("op run -- scripts/x.sh", &[("scripts/x.sh", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
     ("op run --no-masking -- bash -c 'sh tools/c'", &[], "tools/c"),
     ("op run --env-file=.env -- python3 lib/h.py", &[("lib/h.py", "import sub.help\n"), ("lib/sub/help.py", "1")], "lib/sub/help.py"),
     ("with-secrets dev scripts/x.sh", &[("scripts/x.sh", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
     ("with-secrets dev make", &[], "sub/check.sh"),
-    // Copies that are found by their names.
+    // Copies of programs that run by their names.
     ("cp tools/c ~/osier-none/run && run src", &[], "tools/c"),
     ("cp tools/c ~/osier-none/ && c src", &[], "tools/c"),
     ("cat tools/c > ~/osier-none/d; d", &[], "tools/c"),
@@ -342,7 +342,7 @@ const CASES: &[Case] = &[
     ("npx eslint src", &[("mise.toml", "[env]\n_.source = 'tools/c'\n")], "tools/c"),
     ("npx eslint src", &[(".tool-versions", "node path:./own\n"), ("own/bin/node", "1")], "own/bin/node"),
     ("npx eslint src", &[], ".config/mise/config.toml"),
-    // Settings of other tools.
+    // Code in the settings of other tools.
     ("mypy src", &[("mypy.ini", "[mypy]\npython_executable = tools/c\n")], "tools/c"),
     ("cspell src", &[], "cspell.config.js"),
     ("golangci-lint run", &[(".golangci.yml", "linters-settings:\n  custom:\n    x:\n      path: lib/x.so\n"), ("lib/x.so", "1")], "lib/x.so"),
@@ -351,7 +351,7 @@ const CASES: &[Case] = &[
     ("dprint fmt", &[("dprint.json", "{\"exec\": {\"commands\": [{\"command\": \"tools/c\"}]}}")], "tools/c"),
     ("git commit -m x", &[(".git/config", "[gpg]\n\tprogram = tools/c\n")], "tools/c"),
     ("git log", &[(".git/config", "[pager]\n\tlog = tools/c\n")], "tools/c"),
-    // Texts that are read for what they run.
+    // Texts that osier reads to find the commands in them.
     ("git commit -m x", &[(".husky/pre-commit", "sh tools/c\n")], "tools/c"),
     ("git commit -m x", &[], ".husky/_/h"),
     ("git commit -m x", &[], ".husky/post-commit"),
@@ -379,9 +379,9 @@ const CASES: &[Case] = &[
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nALL = {'.py': ['ruff']}\nALL[end] = words()\nfor cmd in ALL.values():\n    subprocess.run(cmd)\n")], "tools/c"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nfor cmd in read():\n    subprocess.run(cmd)\n")], "tools/c"),
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { execFileSync } from 'node:child_process'\nexecFileSync(process.execPath, ['lib/c.mjs'])"), ("lib/c.mjs", "import './sub/d.mjs'"), ("lib/sub/d.mjs", "1")], "lib/sub/d.mjs"),
-    // Modules that are missing.
+    // Modules that are missing and could be added.
     ("node scripts/h.mjs", &[(NODE_HOOK, "import './later.mjs'")], "scripts/later.mjs"),
-    // Settings of other tools, which plugins read, by the shape of their names.
+    // Settings of other tools, which a plugin can read; osier knows them by the shape of their names.
     ("npx eslint src", &[(".prettierrc", "{}")], ".prettierrc"),
     ("npx eslint src", &[(".prettierrc.yaml", "semi: true\n")], ".prettierrc.yaml"),
     ("npx eslint src", &[], ".prettierrc.mjs"),
@@ -416,7 +416,7 @@ const CASES: &[Case] = &[
     ("@sourcekit-lsp", &[], "Package.swift"),
     ("@omnisharp", &[], "app/a.csproj"),
     ("@lexical", &[], "mix.exs"),
-    // Builds while a server reads the project.
+    // Builds that run while a server reads the project.
     ("'rust-analyzer'", &[(".cargo/config.toml", "[target.x]\nlinker = './tools/ld.sh'\n"), ("tools/ld.sh", "1")], "tools/ld.sh"),
     ("'rust-analyzer'", &[(".cargo/config.toml", "[build]\nrustc = './tools/rustc.sh'\n"), ("tools/rustc.sh", "#!/bin/sh\nsh part\n")], "part"),
     ("'rust-analyzer'", &[("Cargo.toml", "[package]\nname = 'a'\n[build-dependencies]\ncmake = '1'\n"), ("build.rs", "cmake::build(\"native\")"), ("native/CMakeLists.txt", "1")], "native/CMakeLists.txt"),
@@ -429,13 +429,13 @@ const CASES: &[Case] = &[
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { execFileSync } from 'node:child_process'\nfor (const [key, value] of all) process.env[key] = value\nexecFileSync('jq', ['.'])"), (".env", "A=1")], ".env"),
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { execFileSync } from 'node:child_process'\nprocess.loadEnvFile('.env')\nexecFileSync('jq', ['.'])"), (".env", "A=1")], ".env"),
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { execFileSync } from 'node:child_process'\nObject.assign(process.env, all)\nexecFileSync('jq', ['.'])"), (".env", "A=1")], ".env"),
-    // Packages of Python that run or load by a name.
+    // Packages of Python that run or load code by a name.
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "from yaml import load, Loader\nload(open('rules.yaml'), Loader=Loader)\n"), ("rules.yaml", "1")], "rules.yaml"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import yaml\nyaml.load(open('rules.yaml'), Loader=yaml.Loader)\n"), ("rules.yaml", "1")], "rules.yaml"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "from git import Repo\nRepo('.').git.commit('-m', 'x')\n")], "tools/c"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import uvicorn\nuvicorn.run('app.main:app', app_dir='backend')\n"), ("backend/app/main.py", "1")], "backend/app/main.py"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "from dynaconf import Dynaconf\nDynaconf(settings_files=['config/settings.py'])\n"), ("config/settings.py", "1")], "config/settings.py"),
-    // Settings of git with arguments, and commands with hooks.
+    // Settings of git that run a command with arguments, and commands of git that run hooks.
     ("git push", &[(".git/HEAD", ""), (".git/config", "[credential]\n\thelper = \"!sh tools/c\"\n")], "tools/c"),
     ("git commit --trailer x", &[(".git/HEAD", ""), (".git/config", "[trailer \"x\"]\n\tcmd = sh tools/c\n")], "tools/c"),
     ("git commit -S", &[(".git/HEAD", ""), (".git/config", "[gpg \"ssh\"]\n\tdefaultKeyCommand = sh tools/c\n")], "tools/c"),
@@ -444,14 +444,14 @@ const CASES: &[Case] = &[
     ("git status", &[(".git/HEAD", ""), (".git/config", "[core]\n\thooksPath = .githooks\n"), (".githooks/post-index-change", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
     ("git stash", &[(".git/HEAD", ""), (".git/config", "[core]\n\thooksPath = .githooks\n"), (".githooks/reference-transaction", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
     ("git fetch", &[(".git/HEAD", ""), (".git/config", "[core]\n\thooksPath = .githooks\n"), (".githooks/reference-transaction", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
-    // Variables of make and just for all programs.
+    // Variables that make and just set for all programs.
     ("make fmt", &[("Makefile", ".EXPORT_ALL_VARIABLES:\nPYTHONPATH := src\nfmt:\n\tblack x\n")], "src/sitecustomize.py"),
     ("make fmt", &[("Makefile", "export\nPYTHONPATH := src\nfmt:\n\tblack x\n")], "src/sitecustomize.py"),
     ("make fmt", &[("Makefile", "CC = tools/c\nfmt:\n\t$(CC) x\n")], "tools/c"),
     ("make fmt", &[("Makefile", "app: x.o\n\t$(CC) -o app x.o\nfmt: app\n\t./app\n"), ("app", "#!/bin/sh\n")], "app"),
     ("just fmt", &[("justfile", "set export\nPYTHONPATH := 'src'\nfmt:\n    black x\n")], "src/sitecustomize.py"),
     ("just fmt", &[("justfile", "set dotenv-required\nfmt:\n    jq .\n")], ".env"),
-    // Runners behind others, and files that are named inside of an argument.
+    // Runners that another program starts, and files that are named inside of an argument.
     ("op run --env-file=x.env -- task lint", &[], "Taskfile.yml"),
     ("aws-vault exec dev -- cdk synth", &[("infra/app.js", "1")], "infra/app.js"),
     ("turbo run lint", &[("turbo.jsonc", "{\n  // x\n  \"tasks\": {}\n}"), ("packages/a/gen/run.js", "1")], "packages/a/gen/run.js"),
@@ -495,7 +495,7 @@ fn a_program_that_could_load_changed_code_of_its_project_does_not_run() {
     assert_eq!(through, Vec::<String>::new());
 }
 
-/// The settings that a server gets from osier name programs, too.
+/// The settings that osier gives to a server can name programs, too.
 #[test]
 fn settings_of_servers_name_programs() {
     let place = installed();
@@ -543,11 +543,11 @@ fn settings_of_servers_name_programs() {
     assert_eq!(through, Vec::<String>::new());
 }
 
-/// Changes that are no writes.
+/// Changes of the project that write no file.
 #[test]
 fn renamed_linked_and_deleted_files_are_changes() {
     let run = "node scripts/lint.js";
-    // Another file with the name of a module.
+    // Another file is renamed to the name of a module.
     let place = installed();
     place.write("docs/other.js", "evil");
     fs::hard_link(
@@ -564,7 +564,7 @@ fn renamed_linked_and_deleted_files_are_changes() {
         )
     });
     assert!(place.refused(&place.hook(run)).is_some());
-    // A new link to a file of the project.
+    // A new link gives another file the name of a module.
     let place = installed();
     place.write("docs/other.js", "evil");
     place.decide(true);
@@ -573,7 +573,7 @@ fn renamed_linked_and_deleted_files_are_changes() {
         fs::hard_link(place.project.join("docs/other.js"), linked)
     });
     assert!(place.refused(&place.hook(run)).is_some());
-    // A package manager links the file elsewhere.
+    // A package manager links the file into another project, which changes nothing here.
     let place = installed();
     place.decide(true);
     let elsewhere = place.folder.path().join("elsewhere.js");
@@ -581,7 +581,7 @@ fn renamed_linked_and_deleted_files_are_changes() {
         fs::hard_link(place.project.join("scripts/rules.js"), elsewhere)
     });
     assert_eq!(place.refused(&place.hook(run)), None);
-    // Without its module, a guard fails, and some failures pass.
+    // A guard without its module fails, and a failure can let a call pass.
     for (script, module) in [
         ("scripts/lint.js", "scripts/rules.js"),
         ("scripts/lazy.py", "scripts/rules.py"),
@@ -598,7 +598,7 @@ fn renamed_linked_and_deleted_files_are_changes() {
         later(&place, || fs::remove_file(place.project.join(module)));
         assert!(place.refused(&run).is_some(), "{script}");
     }
-    // A folder that was renamed with all that is in it.
+    // A folder is renamed with everything in it.
     let place = installed();
     place.write("docs/all/one.sh", "evil");
     place.decide(true);
@@ -613,7 +613,7 @@ fn renamed_linked_and_deleted_files_are_changes() {
     assert!(place.refused(&run).is_some());
 }
 
-/// Names that are not text, and lines that are too long for the grammar.
+/// Names that are not text, and lines that the grammar refuses because of their length.
 #[test]
 fn odd_names_and_long_lines_are_read() {
     let place = installed();
@@ -633,7 +633,7 @@ fn odd_names_and_long_lines_are_read() {
     assert!(place.refused(&run).is_some());
 }
 
-/// A file that osier writes at this moment gets another name; one that stays is a change.
+/// A temporary file of osier only counts if it is not renamed soon.
 #[test]
 fn a_pending_file_of_osier_counts_if_it_stays() {
     let place = installed();
@@ -645,7 +645,7 @@ fn a_pending_file_of_osier_counts_if_it_stays() {
     assert_eq!(place.refused(&run), None);
 }
 
-/// Changes something when the coarse clock of the file system has moved on.
+/// Makes a change after the coarse clock of the file system has moved on.
 fn later(place: &Place, change: impl FnOnce() -> io::Result<()>) {
     place.tick();
     change().unwrap();

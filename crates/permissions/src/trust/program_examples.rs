@@ -1,8 +1,8 @@
-//! A project with the usual tools, attacks on them, and everyday set-ups.
+//! A project with the usual tools, attacks on it, and the programs that people run every day.
 
 use super::program_tests::Place;
 
-/// Hooks as they are in use.
+/// A hook as people write it.
 pub(super) const FORMAT: &str = r#"#!/bin/bash
 set -euo pipefail
 input=$(cat)
@@ -55,7 +55,7 @@ export default [
 ];
 "#;
 
-/// A project with the usual tools. Its files are as the user trusts them.
+/// A project with the usual tools, in the state that the user trusts.
 pub(super) fn installed() -> Place {
     let place = Place::new();
     for (name, text) in [
@@ -335,7 +335,7 @@ pub(super) fn installed() -> Place {
 
 #[rustfmt::skip]
 pub(super) const ATTACKS: &[(&str, &str)] = &[
-    // Python.
+    // Modules of Python.
     ("python3 scripts/guard.py", "scripts/_json.py"),
     ("python3 scripts/guard.py", "scripts/guard.py"),
     ("python3 scripts/lazy.py", "scripts/_strptime.py"),
@@ -355,7 +355,7 @@ pub(super) const ATTACKS: &[(&str, &str)] = &[
     ("'python3' 'scripts/guard.py' 'PYTHONPATH=src'", "src/json.py"),
     ("venv/bin/black -q src", "venv/lib/python3/site-packages/evil.pth"),
     ("venv/bin/python scripts/guard.py", "venv/lib/python3/site-packages/sitecustomize.py"),
-    // Node.
+    // Modules of Node.
     ("node scripts/lint.js", "scripts/rules.js"),
     ("node scripts/lint.js", "scripts/rules.ts"),
     ("node scripts/typed.mjs", "scripts/deep/x.ts"),
@@ -373,7 +373,7 @@ pub(super) const ATTACKS: &[(&str, &str)] = &[
     ("npm run style", "node_modules/prettier/index.cjs"),
     ("npm -w app run lint", "packages/app/tool.js"),
     ("eslint src", "eslint.config.js"),
-    // Shells.
+    // Shell scripts.
     ("sh scripts/plain.sh", "scripts/part.sh"),
     ("sh scripts/text.sh", "docs/steps.md"),
     ("sh scripts/bare.sh", "part"),
@@ -403,7 +403,7 @@ pub(super) const ATTACKS: &[(&str, &str)] = &[
     ("go run ./tools/gen", "tools/gen/main.go"),
     ("run-parts hooks.d", "hooks.d/new.sh"),
     ("my-checker --rules scripts/rules.js", "scripts/rules.js"),
-    // Attacks of another kind.
+    // Attacks through wrappers, inputs and variables.
     ("python3 scripts/guard.py", "src/lib/rules.py"),
     ("timeout 5 nice sh scripts/text.sh", "docs/steps.md"),
     ("bash -c 'exec node hooks'", "hooks/checks.js"),
@@ -424,7 +424,7 @@ pub(super) const ATTACKS: &[(&str, &str)] = &[
     ("node -e \"require('./src/main.js')\"", "src/main.js"),
     ("npx eslint --fix", "eslint.config.js"),
     ("npm run lint", ".npmrc"),
-    // Runners, tools and the files that they obey.
+    // Runners and tools, and the settings that they read.
     ("npx eslint --fix", "node_modules/eslint/lib/api.js"),
     ("npx eslint --fix", "src/eslint.config.mjs"),
     ("npx eslint -c lint/rules.mjs src", "lint/rules.mjs"),
@@ -471,10 +471,10 @@ pub(super) const ATTACKS: &[(&str, &str)] = &[
     ("jq -f lint/x.jq x.json", "lint/x.jq"),
     ("PATH=node_modules/.bin:$PATH prettier -w x", "node_modules/.bin/prettier"),
 ];
-/// Hooks, servers and formatters as they are in use. Each is asked about if any of [`EDITS`] is a reason; `true`: osier asks.
+/// Hooks, servers and formatters as people use them, and whether osier asks about them after [`EDITS`].
 #[rustfmt::skip]
 pub(super) const EVERYDAY: &[(&str, bool)] = &[
-    // Servers that are downloaded, and a container that gets nothing.
+    // Downloaded servers, and a container that shares nothing with the project.
     ("npx -y @modelcontextprotocol/server-filesystem .", false),
     ("uvx mcp-server-git --repository .", false),
     ("docker run -i --rm mcp/postgres postgresql://host/db", false),
@@ -530,9 +530,9 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
     ("python3 scripts/guard.py", false),
     ("node scripts/lint.js", false),
     ("cd \"$CLAUDE_PROJECT_DIR\" && npx prettier -w src", false),
-    // The package is not known.
+    // A package that osier does not know.
     ("python3 scripts/layout.py", true),
-    // Hooks of the user that lie elsewhere, or run programs of the system.
+    // Hooks of the user outside of the project, and programs of the system.
     ("HOME/format.sh", false),
     ("HOME/guard.py", false),
     ("HOME/log.sh done", false),
@@ -564,7 +564,7 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
     ("touch ran; tee made; test -f src/main.js", false),
     ("python3 -c 'import json,sys; json.load(sys.stdin)'", false),
     ("grep -rn TODO src | head", false),
-    // Scripts that name others by their own folder, and lists of words.
+    // Scripts that find others by their own folder, and lists of words.
     ("scripts/sources.sh", false),
     ("bash scripts/dir.sh", false),
     ("python3 scripts/cmd.py \"$FILE\"", false),
@@ -612,7 +612,7 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
     ("scripts/inline.py", false),
     ("rsync -a src ~/backup", false),
     ("FILE=src/main.js npx prettier --write src/main.js", false),
-    // Tests and builds; formatters of builds.
+    // Tests and builds, and formatters of build tools.
     ("node --test", false),
     ("bun test", false),
     ("cmake --build build", false),
@@ -635,13 +635,13 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
     ("[ -s ~/.nvm/nvm.sh ] && . ~/.nvm/nvm.sh; npx eslint src", false),
     ("mise exec -- ruff check src", false),
     ("PATH=\"$PWD/node_modules/.bin:$PATH\" eslint src", false),
-    // Scripts with packages.
+    // Scripts that use packages.
     ("python3 rules.py", false),
     ("python3 mcp/server.py", false),
     ("sqlite3 dev.db < db/seed.sql", false),
 ];
 
-/// Ordinary work.
+/// Files that ordinary work changes.
 pub(super) const EDITS: [&str; 19] = [
     "src/main.js",
     "main.py",
@@ -664,7 +664,7 @@ pub(super) const EDITS: [&str; 19] = [
     "log.txt",
 ];
 
-/// Tools that osier starts by itself: the program, the settings that name code, and the command of a server.
+/// Tools that osier starts by itself: the program, its settings that name code, and the command of a server.
 #[rustfmt::skip]
 pub(super) const STARTED: &[(&str, &[&str], &str)] = &[
     ("node_modules/.bin/prettier", &["prettier"], ""),

@@ -1,4 +1,4 @@
-//! Programs of projects that were changed.
+//! Tests with programs of a project that has changed.
 
 use std::fs::{self, Permissions};
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use super::program_examples::{ATTACKS, EDITS, EVERYDAY, STARTED, installed};
 use super::programs::ProjectPrograms;
 use super::{ProgramUse, ProjectFiles, Trust};
 
-/// A path, with the text and the mode of its file if there was one.
+/// A path, and the content and mode of its file if there was one.
 type Before = (PathBuf, Option<(Vec<u8>, Permissions)>);
 
 pub(super) struct Place {
@@ -36,7 +36,7 @@ impl Place {
         }
     }
 
-    /// A file before a decision.
+    /// Writes a file as it was before the user decided.
     pub(super) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.project.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -53,8 +53,8 @@ impl Place {
         self.write(name, text)
     }
 
-    /// Waits until the coarse clock of the file system is later than what happened before. Only times change, so nothing is written
-    /// to the disk.
+    /// Waits until the coarse clock of the file system is later than the last change. It only touches times, so that nothing is written to
+    /// the disk.
     pub(super) fn tick(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let clock = fs::File::create(self.folder.path().join("clock")).unwrap();
@@ -69,7 +69,7 @@ impl Place {
         }
     }
 
-    /// The state of the files with these names, or of the folders that they need.
+    /// The files with these names, or the folders that they need, before a change.
     pub(super) fn remember<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Vec<Before> {
         let mut found: Vec<Before> = Vec::new();
         for path in names.into_iter().map(|name| self.project.join(name)) {
@@ -87,7 +87,7 @@ impl Place {
         found
     }
 
-    /// Makes the files what they were.
+    /// Restores the files and folders.
     pub(super) fn restore(before: Vec<Before>) {
         for (path, old) in before {
             if path.is_dir() && !path.is_symlink() {
@@ -110,7 +110,7 @@ impl Place {
         path
     }
 
-    /// A link in the place of another file.
+    /// Replaces a file by a link.
     pub(super) fn link_again(&self, target: &str, name: &str) -> PathBuf {
         drop(fs::remove_file(self.project.join(name)));
         self.link(target, name)
@@ -143,7 +143,7 @@ impl Place {
         ProjectPrograms::new(self.trust.clone(), &self.project)
     }
 
-    /// The reason why the use does not run.
+    /// The reason why osier refuses the use; `None` if it runs.
     pub(super) fn refused(&self, run: &ProgramUse) -> Option<String> {
         self.programs()
             .check(run)
@@ -181,13 +181,13 @@ fn a_program_that_could_load_changed_code_does_not_run() {
 }
 
 impl Place {
-    /// The hooks of the user lie next to the project.
+    /// A hook of the user, in a directory next to the project.
     pub(super) fn own_hook(&self, command: &str) -> ProgramUse {
         let home = self.folder.path().canonicalize().unwrap().join("home");
         self.hook(&command.replace("HOME", home.to_str().unwrap()))
     }
 
-    /// A language server that is installed elsewhere.
+    /// A language server that is installed outside of the project.
     pub(super) fn server(&self, name: &str) -> ProgramUse {
         ProgramUse {
             command: format!("'{name}'"),
@@ -212,7 +212,7 @@ impl Place {
     }
 }
 
-/// At most one in twenty is asked about after ordinary work, and none before.
+/// Before a change osier asks about nothing, and after ordinary work about at most one program in twenty.
 #[test]
 fn everyday_tools_and_hooks_run_unasked() {
     let place = installed();
@@ -240,7 +240,7 @@ fn everyday_tools_and_hooks_run_unasked() {
     assert!(asked * 20 <= all.len(), "{asked} of {}", all.len());
 }
 
-/// In a folder that the user did not trust, hooks of the user that run nothing of it run unasked.
+/// In a folder that the user does not trust, hooks of the user run unasked if they run nothing of the folder.
 #[test]
 fn hooks_of_the_user_run_in_every_folder() {
     let place = installed();
@@ -388,7 +388,7 @@ fn a_tool_of_the_project_runs_only_as_it_was_trusted() {
             },
             ..run
         };
-        // Ordinary work.
+        // Ordinary work follows.
         place.put("src/main.js", "2");
         place.put("src/index.ts", "2");
         assert_eq!(place.refused(&run), None, "{program}");
@@ -401,7 +401,7 @@ fn a_tool_of_the_project_runs_only_as_it_was_trusted() {
     }
 }
 
-/// Settings that could mean any code.
+/// Settings that could load any code.
 const OPEN: [&str; 5] = [
     "an import map",
     "a map elsewhere",
@@ -410,7 +410,7 @@ const OPEN: [&str; 5] = [
     "a template",
 ];
 
-/// A formatter with plugins that lie in the project, and the files with which the model can change what it runs.
+/// A formatter with plugins in the project, and the files with which the model can change the code that it runs.
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of attacks")]
 fn a_formatter_loads_no_code_that_was_changed() {
@@ -423,7 +423,7 @@ fn a_formatter_loads_no_code_that_was_changed() {
     );
     let linked = "packages/pp/deep.js";
     let nearer = r#"{"prettier": {"plugins": ["./evil.mjs"]}}"#;
-    // The files of the project, and the file that the model changes or adds.
+    // The files of the project, and the files that the model changes or adds.
     for (case, files, attacked) in [
         (
             "a plugin in `package.json`",
@@ -596,7 +596,7 @@ fn a_formatter_loads_no_code_that_was_changed() {
         };
         let check = || ProjectPrograms::new(place.trust.clone(), &place.project).check(&run);
         assert_eq!(check(), Ok(()), "{case}");
-        // Ordinary work asks nothing, unless all code could be meant.
+        // osier asks nothing after ordinary work, unless all code counts.
         place.put("README.md", "2");
         place.put("src/main.js", "2");
         let asks = check().is_err();
@@ -613,7 +613,7 @@ fn a_formatter_loads_no_code_that_was_changed() {
     }
 }
 
-/// A lane of `/fan` works in a copy: its hooks run the files of the copy.
+/// A lane of `/fan` works in a copy of the project: its hooks run the files of the copy.
 #[test]
 fn a_copy_runs_only_what_the_project_runs() {
     let place = installed();
@@ -646,7 +646,7 @@ fn a_copy_runs_only_what_the_project_runs() {
         reason,
         "could load code that has changed in this copy of the folder (`scripts/rules.py`)"
     );
-    // The user can allow it.
+    // The user can allow the program in the copy.
     let all = place.programs();
     all.allow(&all.check(&run).unwrap_err()).unwrap();
     assert_eq!(place.refused(&run), None);
@@ -662,11 +662,11 @@ fn a_link_to_another_program_is_a_change() {
     place.decide(true);
     assert_eq!(place.check(&linked), Ok(()));
     fs::remove_file(&linked).unwrap();
-    // Without its script, a guard would fail, and some failures pass.
+    // A guard without its script fails, and a failure can let a call pass.
     assert!(place.check(&linked).is_err());
     place.link("../../tools/other.cjs", "node_modules/.bin/prettier");
     assert!(place.check(&linked).is_err());
-    // Also a link that leads out of the project.
+    // The link can also lead out of the project.
     fs::remove_file(&linked).unwrap();
     let outside = place.folder.path().join("outside");
     atomic_file::write(&outside, b"1").unwrap();
@@ -716,7 +716,7 @@ fn a_change_can_be_allowed_and_the_same_content_is_no_other_change() {
     assert_eq!(all.check(&run), Ok(()));
     place.put("scripts/rules.py", "3");
     assert!(all.check(&run).is_err());
-    // A new decision is about the folder as it is.
+    // A new decision trusts the folder as it is now.
     place.decide(true);
     assert_eq!(all.check(&run), Ok(()));
 }

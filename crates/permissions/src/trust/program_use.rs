@@ -1,4 +1,4 @@
-//! A use of programs, and the question whether it may run.
+//! A use of programs, and the trait that decides whether it may run.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use async_trait::async_trait;
 /// Decides whether programs of a project may run.
 #[async_trait]
 pub trait ProgramGuard: Debug + Send + Sync {
-    /// Asks if `may_ask` and the user can answer.
+    /// Decides whether the programs may run. Asks the user if `may_ask` is set and the user can answer.
     ///
     /// # Errors
-    /// Why it may not run.
+    /// The reason why the programs may not run.
     async fn permit(&self, run: &ProgramUse, may_ask: bool) -> Result<(), String>;
 }
 
-/// The variable with which Python reads no compiled modules of the project, which are not compared, and a folder that cannot exist.
+/// A variable and a folder that cannot exist: with them Python ignores compiled modules in the project, which osier does not compare.
 pub const UNCOMPILED: (&str, &str) = ("PYTHONPYCACHEPREFIX", "/dev/null/none");
 
 /// Programs that run together.
@@ -23,28 +23,28 @@ pub const UNCOMPILED: (&str, &str) = ("PYTHONPYCACHEPREFIX", "/dev/null/none");
 pub struct ProgramUse {
     /// The program or the command, for the user.
     pub name: String,
-    /// Where it starts.
+    /// The directory in which the programs start.
     pub cwd: PathBuf,
-    /// Where it starts instead, if that is a copy of the project, such as a lane of `/fan`, and the root of the copy.
+    /// The directory in which they start instead, if that is in a copy of the project, such as a lane of `/fan`, and the root of the copy.
     pub copy: Option<(PathBuf, PathBuf)>,
-    /// The programs and the files that they are given.
+    /// The programs, and the files in their arguments.
     pub files: Vec<PathBuf>,
-    /// A command, or arguments and variables.
+    /// A shell command, or the arguments and the variables.
     pub command: String,
-    /// The settings that the program gets from osier.
+    /// The settings that osier gives to the program.
     pub settings: String,
-    /// The tools whose settings count, next to those of the command.
+    /// The tools whose settings count in addition to those of the command.
     pub tools: &'static [&'static str],
 }
 
 impl ProgramUse {
-    /// Identifies the use: the same use with fewer files is a change, too.
+    /// Identifies the use by its name and directory: a use with other files has the same key, so that the difference counts as a change.
     pub(super) fn key(&self) -> String {
         format!("{} in {}", self.name, self.cwd.display())
     }
 }
 
-/// The command of these words, for [`ProgramUse::command`].
+/// A shell command of these words, for [`ProgramUse::command`].
 pub fn command(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let words = words.into_iter();
     let words: Vec<String> = words.map(|word| format!("'{}'", word.as_ref())).collect();

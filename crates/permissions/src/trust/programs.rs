@@ -1,5 +1,5 @@
-//! Programs of a project that osier starts by itself: they run as long as no code that they could load has changed since the user
-//! trusted the project, or allowed it.
+//! Programs of a project that osier starts by itself. They run unless code that they could load has changed since the user trusted the
+//! project or allowed the change.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use super::Trust;
 use super::program_use::ProgramUse;
 use super::{reach, snapshot};
 
-/// Programs of a project whose changes are stored.
+/// The number of programs of one project whose allowed changes osier stores.
 const STORED: usize = 200;
-/// Changed files that a question names.
+/// The number of changed files that a question names.
 const SHOWN: usize = 5;
 
-/// Whether programs of a project are as the user trusted them.
+/// Decides whether the programs of a project are still as the user trusted them.
 #[derive(Debug)]
 pub struct ProjectPrograms {
     trust: Trust,
@@ -28,16 +28,16 @@ pub struct ProjectPrograms {
 pub struct ChangedProgram {
     /// Identifies the programs.
     key: String,
-    /// The hash of the changed files; `None` if they cannot be read, so that nobody can allow them.
+    /// The hash of the changed files; `None` if they cannot be read, and then the user cannot allow the program.
     hash: Option<String>,
-    /// Why it does not run, as the end of a sentence.
+    /// The reason why the program does not run, as the end of a sentence.
     pub reason: String,
-    /// The changed files, as far as a question names them.
+    /// The changed files that the question names.
     pub files: Vec<String>,
 }
 
 impl ChangedProgram {
-    /// The question, once for each content.
+    /// Identifies the question: osier asks once for each content of the changed files.
     pub fn id(&self) -> Option<String> {
         let hash = self.hash.as_ref()?;
         Some(format!("{} {hash}", self.key))
@@ -45,7 +45,7 @@ impl ChangedProgram {
 }
 
 impl ProjectPrograms {
-    /// The programs of the project at `project`.
+    /// The guard for the programs of the project at `project`.
     pub fn new(trust: Trust, project: &Path) -> Self {
         Self {
             trust,
@@ -53,10 +53,10 @@ impl ProjectPrograms {
         }
     }
 
-    /// Checks what the use could load of the project. Blocks.
+    /// Checks the code of the project that the use could load. Blocks.
     ///
     /// # Errors
-    /// A part is not as the user trusted it.
+    /// Some code is not as the user trusted it.
     pub fn check(&self, run: &ProgramUse) -> Result<(), ChangedProgram> {
         let key = run.key();
         let unknown = |error| ChangedProgram {
@@ -123,7 +123,7 @@ impl ProjectPrograms {
         Ok(())
     }
 
-    /// The user allows the program as it is.
+    /// Stores that the user allows the program with its files as they are now.
     ///
     /// # Errors
     /// The decision cannot be stored.

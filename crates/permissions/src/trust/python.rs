@@ -5,7 +5,7 @@ use super::code_text::{Commands, Loads, calls, names, selects, sets_any};
 /// Names that import a module by a computed name.
 #[rustfmt::skip]
 const IMPORTS: [&str; 7] = ["__import__", "importlib", "imp", "__loader__", "__path__", "pkgutil", "pkg_resources"];
-/// Names that load or run something else, and those that do so if they are called.
+/// Names that load or run other code, and functions that do so when they are called.
 #[rustfmt::skip]
 const RUNS: [&str; 31] = [
     "__builtins__", "builtins", "runpy", "ctypes", "cffi", "pty", "sys.path", "sys.modules", "meta_path", "path_hooks", "zipimport", "addsitedir",
@@ -17,15 +17,15 @@ const CALLS: [&str; 10] = [
     "compile", "eval", "exec", "execfile", "posix_spawn", "startfile", "create_subprocess_exec", "create_subprocess_shell",
     "CGIHTTPRequestHandler", "fork",
 ];
-/// The beginnings of the names of functions that replace or start a program.
+/// The beginnings of the names of functions that replace or start a process.
 const PROCESSES: [&str; 3] = ["execl", "execv", "spawn"];
-/// Calls that run a command, which the text can name.
+/// Calls whose argument is a command.
 #[rustfmt::skip]
 const COMMANDS: [&str; 9] = [
     "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen",
     "subprocess.getoutput", "subprocess.getstatusoutput", "os.system", "os.popen",
 ];
-/// Expressions that are the root of the project, or the directory in which the script starts.
+/// Expressions for the root of the project, or for the directory in which the script starts.
 #[rustfmt::skip]
 const ROOTS: [&str; 9] = [
     "None", "os.getcwd()", "Path.cwd()", "os.environ[\"CLAUDE_PROJECT_DIR\"]", "os.environ.get(\"CLAUDE_PROJECT_DIR\"",
@@ -33,7 +33,7 @@ const ROOTS: [&str; 9] = [
     "os.environ.get(\"OSIER_PROJECT_DIR\"",
 ];
 
-/// Reads a text in Python.
+/// Finds the modules and commands that a text in Python loads.
 pub(super) fn loads(text: &str) -> Loads {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.starts_with('#'));
@@ -66,7 +66,7 @@ pub(super) fn loads(text: &str) -> Loads {
     };
     found.runs_any = has(&RUNS) || CALLS.iter().any(is_called) || names(&text).any(starts_process);
     imports(&text, &mut found);
-    // Without its safe functions, YAML runs code.
+    // YAML can run code, unless the script uses the safe functions.
     let is_yaml = |name: &String| ["yaml", "ruamel"].contains(&name.as_str());
     let is_load = |name: &str| {
         let (from, last) = name.rsplit_once('.').unwrap_or(("yaml", name));
@@ -94,13 +94,13 @@ pub(super) fn loads(text: &str) -> Loads {
     found
 }
 
-/// Whether the text changes its directory.
+/// Whether the text changes its working directory to another one than the root.
 fn moves(text: &str) -> bool {
     let is_root = |arguments: &str| ROOTS.iter().any(|root| arguments.starts_with(root));
     calls(text, "chdir").any(|(_, arguments)| !is_root(arguments))
 }
 
-/// The commands that the text runs; `None` if they are computed.
+/// The commands that the text runs; `None` if one is computed.
 fn commands(text: &str) -> Option<Vec<String>> {
     let all = Commands {
         text,
@@ -143,7 +143,7 @@ fn imports(text: &str, found: &mut Loads) {
                     .any(|name| names.contains(name));
             found.runs_any |= is_search_path || is_command || module == "subprocess";
             let first = module.trim_start_matches('.').split('.').next();
-            // `from . import x` can load each file next to it.
+            // `from . import x` can load any file next to the script.
             match first.filter(|first| !first.is_empty() && !module.starts_with("..")) {
                 Some(first) => found.modules.push(first.to_owned()),
                 None => found.imports_any = true,

@@ -1,18 +1,19 @@
-//! The code of a project that a program could load, which osier starts by itself.
+//! The code of a project that could run when osier starts a program by itself.
 //!
-//! The rule is closed: what is not known to load less could load all code of the project. Only texts that did not change are read:
-//! their authors hide nothing, so this is no search for tricks.
+//! A program that osier does not know could load all code of the project; the rules below only reduce that. Only texts that did not change
+//! since the user trusted them are read: their authors hide nothing, so the reader does not look for tricks.
 //!
 //! 1. A program outside of the project that treats files as data loads nothing. Neither does a build or a test: running the code of
 //!    the project is its purpose.
-//! 2. An installed tool loads what is installed with it, and all settings of the project with what they name (`settings.rs`): a plugin
-//!    can read those of another tool. Settings are known by the shape of their names (`setting_names.rs`).
-//! 3. `make`, `npm run`, `git` and the like load their own files, and what the commands there load (`runners.rs`, `makefiles.rs`, `git.rs`).
-//! 4. A script loads the code in its folder, and what it runs and imports (`scripts.rs`). Of a script of the user elsewhere, only what
-//!    it runs counts.
-//! 5. Another program outside of the project loads the files that it is given, and the settings of its name.
-//! 6. Everything else could load all code: an unknown program of the project, an import by a computed name. A command or a script by a
-//!    computed name could load every file, also those that are named like data.
+//! 2. An installed tool loads what is installed with it, and all settings of the project with the code that they name (`settings.rs`): a
+//!    plugin can read the settings of another tool. The shape of its name shows whether a file is a setting (`setting_names.rs`).
+//! 3. `make`, `npm run`, `git` and the like load their own files, and what the commands there load (`runners.rs`, `makefiles.rs`,
+//!    `git.rs`).
+//! 4. A script loads the code in its folder, and what it runs and imports (`scripts.rs`). A script of the user outside of the project only
+//!    counts by what it runs.
+//! 5. Another program outside of the project loads the files in its arguments, and the settings of its name.
+//! 6. Everything else could load all code: an unknown program of the project, or an import by a computed name. A command or a script by a
+//!    computed name could load every file, also one that is named like data.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -40,16 +41,16 @@ use crate::known;
 use crate::programs::{is_shell, is_wrapper, name_of, runs_arguments};
 use crate::shell::{self, Part, Word, is_assignment};
 
-/// Bytes of a text that is read.
+/// The number of bytes of a text up to which it is read.
 pub(super) const TEXT: u64 = 1024 * 1024;
-/// Depth of folders in which settings and modules are looked for.
+/// The depth of folders in which settings and modules are looked for.
 pub(super) const FOLDERS: usize = 12;
-/// Depth of scripts that run scripts.
+/// The depth of scripts that run other scripts.
 const DEPTH: usize = 24;
-/// The code that the use could load.
+/// The code that the programs of the use could load.
 ///
 /// # Errors
-/// A file that runs is none.
+/// A file that would run is not a regular file.
 pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
     let cwd = real_path::resolve(&run.cwd).real;
     let cwd_of_run = cwd.clone();
@@ -106,19 +107,19 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
     if search.sets_variables && search.runs_commands {
         search.every();
     }
-    // A server of the user that starts elsewhere, and is given nothing of the project.
+    // A server of the user starts outside of the project and gets no path in it, so that only the code it names counts.
     if !search.cwd.starts_with(project) && !run.command.contains(&*project.to_string_lossy()) {
         (search.reach.all, search.reach.every) = (false, false);
         search.reach.names.clear();
     }
-    // The programs inherit what the user set for osier itself.
+    // The programs inherit the variables that the user set for osier itself.
     let inherited = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     search.reach.all |= starts_something && inherits(inherited, &run.cwd, project);
     search.reach.add_targets(project);
     let outer = search.outer;
     search.reach.retain(|path| {
-        // `.cargo/config.toml` is a setting, too.
+        // A file in a hidden folder is a setting, too, such as `.cargo/config.toml`.
         let is_hidden = |part: &OsStr| part.as_encoded_bytes().starts_with(b".");
         let parent = path.parent();
         let settings = parent.filter(|parent| parent.file_name().is_some_and(is_hidden));
@@ -136,28 +137,28 @@ pub(super) struct Search<'p> {
     pub(super) cwd: PathBuf,
     pub(super) reach: Reach,
     pub(super) depth: usize,
-    /// A command of the line reads what another one writes.
+    /// A command of the line reads the output of another one.
     feeds: bool,
     /// The file of the project that is the only input of the line.
     input: Option<PathBuf>,
     /// Words of the line are names of files that another command lists.
     lists: bool,
-    /// The input of interpreters in the line is a text in the line itself.
+    /// The line contains the input of its interpreters, such as `<<EOF`.
     pub(super) has_document: bool,
-    /// That text, if it is known.
+    /// The text of that input, if it is known.
     pub(super) document: Option<String>,
-    /// The scripts that are read are settings of a tool.
+    /// The scripts being read are settings of a tool.
     pub(super) in_settings: bool,
-    /// The texts in quotes of these settings are names of code.
+    /// The quoted texts in these settings can name code.
     pub(super) reads_texts: bool,
-    /// The tool whose settings are read.
+    /// The tool whose settings are being read.
     pub(super) tool_name: String,
-    /// The names of packages and whether they have a map of imports, by their folders.
+    /// The name of the package in each folder, and whether it has a map of imports.
     pub(super) packages_read: HashMap<PathBuf, Option<(String, bool)>>,
-    /// Scripts set variables with computed names, and run commands.
+    /// A script sets variables with computed names (`sets_variables`), or runs commands (`runs_commands`).
     pub(super) sets_variables: bool,
     pub(super) runs_commands: bool,
-    /// The program of the command is known as a file.
+    /// The use names the file of the program.
     is_given: bool,
     /// The directory in which the program starts.
     pub(super) start: PathBuf,
@@ -165,9 +166,9 @@ pub(super) struct Search<'p> {
     pub(super) outer: Vec<PathBuf>,
     /// The virtual environment whose programs come first.
     pub(super) activated: Option<PathBuf>,
-    /// The scripts and settings that were read, and whether as settings.
+    /// The scripts and settings that were read, each with `in_settings` and `reads_texts` at that time.
     pub(super) scripts: HashSet<(PathBuf, bool, bool)>,
-    /// The tasks of runners that were read.
+    /// The tasks of runners that were read, each with its file or folder.
     pub(super) tasks: BTreeSet<(PathBuf, String)>,
 }
 
@@ -176,12 +177,12 @@ impl Search<'_> {
         self.reach.all = true;
     }
 
-    /// Files run by computed names, also those that are named like data.
+    /// A file runs by a computed name: every file counts, also one that is named like data.
     pub(super) fn every(&mut self) {
         (self.reach.all, self.reach.every) = (true, true);
     }
 
-    /// Adds what the shell command runs.
+    /// Adds what the shell command `given` runs.
     pub(super) fn line(&mut self, given: &str) -> Result<(), String> {
         let text = with_values(given, self.project, None);
         let text = with_calls(&text);
@@ -207,7 +208,7 @@ impl Search<'_> {
             .filter(|file| file.starts_with(self.project) && file.is_file());
         self.copies(&text);
         self.options_in_files(&text);
-        // A relative path can mean another file after `cd`.
+        // After `cd`, a relative path can mean another file.
         let mut moves = line.changes_directory;
         let runs = line.parts.iter().filter_map(|part| match part {
             Part::Run(words) => Some(words),
@@ -226,7 +227,7 @@ impl Search<'_> {
             .map(|words| target(words))
             .collect();
         let stays = targets.iter().all(|to| to.as_ref() == Some(&here));
-        // In parentheses it holds there only, and after a condition perhaps not.
+        // In parentheses, `cd` changes the directory only there, and after a condition it may not run.
         let conditions = [
             "(cd", "( cd", "`cd", "&& cd", "|| cd", "then", "do\n", "do ",
         ];
@@ -252,13 +253,14 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// All code, if a text that is not understood could run code of the project; every file, if it could run one by a computed name.
+    /// Reads a text that the grammar does not understand: all code counts if it could run code of the project, every file if it could run
+    /// one by a computed name.
     fn could_run(&mut self, text: &str) {
         let is_end = |char: char| char.is_whitespace() || "\"'`;|&<>(){}".contains(char);
         let runs = |word: &str| {
             let file = path::resolve(&self.cwd, word);
             let is_own = word.contains('/') && file.starts_with(self.project) && file.exists();
-            // Names of programs can be other words, too.
+            // The name of a runner can also be an ordinary word.
             let is_there =
                 |name: &str| installed_elsewhere(name).or(self.installed(name)).is_some();
             let name = name_of(word);
@@ -285,7 +287,7 @@ impl Search<'_> {
         self.reach.every |= every;
     }
 
-    /// Adds the files that a text names which could run all code: also those that are not named like code.
+    /// If all code counts, adds the files that the text names: they count even if they are named like data.
     pub(super) fn named(&mut self, text: &str) {
         if !self.reach.all {
             return;
@@ -330,7 +332,7 @@ impl Search<'_> {
             words[0] = Word::literal(&program.to_string_lossy());
             return self.run(&words, moves);
         }
-        // Programs of packages come first in scripts of packages.
+        // A script of a package finds programs of packages before all others.
         if !self.is_given
             && !head.text.contains('/')
             && self.installed(&head.text).is_some()
@@ -341,7 +343,7 @@ impl Search<'_> {
         self.run(&words[set..], moves)
     }
 
-    /// `env -C DIRECTORY`.
+    /// Adds the command that `env -C DIRECTORY` runs, in that directory.
     fn directory_of_env(&mut self, arguments: &[Word], moves: bool) -> Option<Result<(), String>> {
         let is_option = |word: &Word| {
             ["-C", "--chdir"].contains(&word.text.as_str())
@@ -373,7 +375,7 @@ impl Search<'_> {
         Some(done)
     }
 
-    /// Adds what a program with its arguments runs, which is not one of installed packages.
+    /// Adds what a program with its arguments runs, if it is not a program of an installed package.
     pub(super) fn run(&mut self, words: &[Word], moves: bool) -> Result<(), String> {
         let Some((head, arguments)) = words.split_first() else {
             return Ok(());
@@ -403,7 +405,7 @@ impl Search<'_> {
             return self.command(&arguments[own..], moves);
         }
         let reads_only = known::find(words).is_some_and(|known| known.reads_only);
-        // The words of these are read below.
+        // Shells and runners read their own words below.
         if !is_shell(name) && name != "eval" && !is_runner(name) {
             self.depth += 1;
             self.others(name, words, reads_only, moves)?;
@@ -417,7 +419,7 @@ impl Search<'_> {
         self.known(&head.text, arguments, is_data, moves)
     }
 
-    /// The commands that a wrapper such as `xargs` runs, and those that an unknown program could run.
+    /// Adds the commands that a wrapper such as `xargs` runs, and those that an unknown program could run.
     fn others(
         &mut self,
         name: &str,
@@ -433,7 +435,7 @@ impl Search<'_> {
         if others.runs_input && !reads_only {
             let is_other = is_wrapper(name) || runs_arguments(name) || is_in(DATA, name);
             match self.input.clone().filter(|_| !is_other) {
-                // A file with commands of the program.
+                // The input is a file with commands for the program.
                 Some(file) => {
                     let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
                     self.reach.files.insert(file);
@@ -468,7 +470,7 @@ impl Search<'_> {
                 self.reach.all |= is_runner(first) && !is_interpreter(first);
             }
         }
-        // The first word that is a program is the command; those after it are its arguments.
+        // The first word that is a program is the command, and the words after it are its arguments.
         let is_found = |text: &str| {
             if text.contains('/') {
                 path::resolve(&self.cwd, text).is_file()
@@ -507,7 +509,7 @@ impl Search<'_> {
             return Ok(());
         }
         if name == "trap" {
-            // Without a command it ignores the signal.
+            // An empty command ignores the signal.
             let code = arguments.first().filter(|word| !word.text.is_empty());
             return match code {
                 Some(_) => self.code(code, "sh"),
@@ -543,7 +545,7 @@ impl Search<'_> {
         if is_filter || is_test || is_purpose(name, arguments) {
             self.selectors();
         } else if is_in(INTERPRETERS, name) {
-            // A script of the user that lies elsewhere.
+            // The script is a file of the user outside of the project.
             let script = arguments
                 .first()
                 .map(|word| path::resolve(&self.cwd, &word.text));
@@ -561,18 +563,18 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Adds the files that an unknown program outside of the project is given, and its settings.
+    /// Adds the settings of an unknown program outside of the project, and the files in its arguments.
     fn outside(&mut self, program: &str, arguments: &[Word]) -> Result<(), String> {
         self.reach.all |= self.lists;
         self.selectors();
         self.arguments(arguments);
         if self.is_given {
-            // A server can load any tool.
+            // A server can load the settings of any tool.
             self.settings(name_of(program))?;
         } else if !program.contains('/') {
             self.own_settings(program)?;
         }
-        // Perhaps it runs a script that it is given.
+        // The program may run a script in its arguments.
         for word in arguments.iter().filter(|word| word.is_fixed()) {
             let file = path::resolve(&self.cwd, &word.text);
             if file.starts_with(self.project) && is_program(&file) {
@@ -582,7 +584,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Adds the program, if the path or `PATH` finds it in the project.
+    /// Adds the program, if its path or `PATH` leads into the project. Returns whether the search for its code is done.
     fn is_of_project(
         &mut self,
         head: &Word,
@@ -605,7 +607,7 @@ impl Search<'_> {
         let name = name_of(text);
         let real = real_path::resolve(&found).real;
         if let Some(environment) = found.parent().and_then(Path::parent) {
-            // Of the user, with folders of the project.
+            // An environment of the user can contain links to folders of the project.
             self.linked_folders(environment);
         }
         if !found.starts_with(self.project) && !real.starts_with(self.project) {
@@ -632,7 +634,7 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// A program of the project of which only the text is known.
+    /// Adds a program of the project of which osier knows nothing but the text.
     fn unknown(&mut self, program: &Path) -> Result<(), String> {
         let text = regular_file::head(program, 128).map(|(text, _)| text);
         let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
@@ -645,7 +647,7 @@ impl Search<'_> {
         self.script(program, "")
     }
 
-    /// Adds the program, the links that lead to it, and what is installed with it or lies next to it.
+    /// Adds the program, the links that lead to it, and the files that are installed with it or lie next to it.
     pub(super) fn program(&mut self, program: &Path) -> Result<(), String> {
         let found = real_path::resolve(program);
         let names = found.names.iter().map(PathBuf::as_path);
@@ -656,7 +658,7 @@ impl Search<'_> {
         {
             let is_there = name.symlink_metadata().is_ok();
             if is_there && !name.is_file() && !name.is_dir() && !name.is_symlink() {
-                // Nobody knows the content of a pipe before it runs.
+                // The content of a pipe cannot be known before it runs.
                 return Err(format!("`{}` is not a regular file", name.display()));
             }
             let above = name
@@ -679,7 +681,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The script in the word. A name without a directory is looked for in the working directory, and in `PATH`.
+    /// Adds the script that the word names. A name without a directory can be a file in the working directory or in `PATH`.
     pub(super) fn script_of(
         &mut self,
         word: Option<&Word>,
@@ -708,13 +710,13 @@ impl Search<'_> {
         self.script(&real, kind)
     }
 
-    /// The files and folders of the project that an unknown program is given.
+    /// Adds the files and folders of the project in the arguments of an unknown program.
     pub(super) fn arguments(&mut self, arguments: &[Word]) {
         let mut is_value = false;
         for word in arguments {
             let text = word.text.as_str();
             if let Some((start, _)) = text.split_once(shell::GLOB) {
-                // The files that a pattern names.
+                // The word is a pattern for names of files.
                 let folder = start.rsplit_once('/').map_or("", |(folder, _)| folder);
                 let folder = path::resolve(&self.cwd, folder);
                 if folder.starts_with(self.project)
@@ -732,7 +734,7 @@ impl Search<'_> {
                 ),
             };
             let file = real_path::resolve(&path::resolve(&self.cwd, text)).real;
-            // Names in a text with more words, such as `.read seed.sql`.
+            // A file can be named inside of an argument, such as `.read seed.sql`.
             let parts = word.text.split([' ', '\'', '"', ',', ':', ';', '(', ')']);
             let parts = parts.map(|part| path::resolve(&self.cwd, part));
             let parts = parts.filter(|file| file.starts_with(self.project) && file.is_file());
@@ -754,12 +756,12 @@ impl Search<'_> {
         }
     }
 
-    /// The working directory and those above it, also above the project: tools look for their settings there, too.
+    /// The working directory and the folders above it, also those above the project: tools look for their settings there, too.
     pub(super) fn above(&self) -> Vec<PathBuf> {
         above_path(&self.cwd, self.project, &self.outer)
     }
 
-    /// Adds all packages that are installed above the path.
+    /// Adds all `node_modules` above the path.
     pub(super) fn packages(&mut self, path: &Path) {
         let above = above_path(path, self.project, &self.outer).into_iter();
         let outside =

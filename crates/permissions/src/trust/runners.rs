@@ -1,4 +1,4 @@
-//! Programs that run commands in a file of the project: `npm`, `bundle` and the like.
+//! Task runners, which run commands from a file of the project: `npm`, `bundle` and the like.
 
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
 use super::shell_text::unquoted;
 use crate::shell::Word;
 
-/// Files that a runner obeys.
+/// Settings of the runners of Node.
 #[rustfmt::skip]
 const OBEYED: [&str; 8] = [
     ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", "bunfig.toml", ".bunfig.toml", "pnpm-workspace.yaml",
 ];
-/// Its other code, which is too large to be read.
+/// Code of these runners, which is too large to be read.
 const LOADED: [&str; 5] = [
     ".pnp.cjs",
     ".pnp.loader.mjs",
@@ -29,7 +29,7 @@ const LOADED: [&str; 5] = [
     ".yarn/plugins",
     ".yarn/sdks",
 ];
-/// Words of a `Gemfile` that evaluate other files of the project.
+/// Words in a `Gemfile` that load other files of the project.
 const GEMS: [&str; 8] = [
     "gemspec",
     "path:",
@@ -40,19 +40,19 @@ const GEMS: [&str; 8] = [
     "require \"",
     "load ",
 ];
-/// Depth of folders with packages for `turbo`.
+/// The depth of folders in which `turbo` finds packages.
 const TURBO_DEPTH: usize = 4;
 /// Hooks of `pre-commit` that only read or rewrite files.
 const CHECKS: &str = "trailing-whitespace end-of-file-fixer mixed-line-ending detect-private-key fix-byte-order-marker forbid-new-submodules \
     no-commit-to-branch pretty-format-json sort-simple-yaml file-contents-sorter requirements-txt-fixer name-tests-test codespell \
     debug-statements destroyed-symlinks double-quote-string-fixer fix-encoding-pragma ruff-format ruff-check pyupgrade gitleaks";
-/// Files that say how packages of Python are built and where their programs are.
+/// Files that say how packages of Python are built, and where their programs are.
 #[rustfmt::skip]
 const BUILT: [&str; 17] = [
     "pyproject.toml", "setup.py", "setup.cfg", "uv.toml", "uv.lock", "hatch.toml", "hatch_build.py", "poetry.toml", "poetry.lock", "pdm.toml",
     ".pdm.toml", "pdm.lock", "pdm_build.py", ".pdm-python", ".pdm-plugins", "__pypackages__", ".python-version",
 ];
-/// Words of such files with which a build runs other code of the project, and with which it runs again.
+/// Words in these files with which a build runs other code of the project (`BUILDS`), and with which it is repeated (`REBUILDS`).
 const BUILDS: [&str; 8] = [
     "backend-path",
     "attr",
@@ -70,7 +70,7 @@ const UV_FLAGS: [&str; 14] = [
     "-s", "--script", "-q", "--quiet", "--no-sync", "--frozen", "--locked", "--offline", "--no-project", "--isolated", "--exact", "--dev",
     "--no-dev", "--all-extras",
 ];
-/// Options that change nothing.
+/// Options that do not change which code runs.
 const QUIET: [&str; 9] = [
     "-s",
     "--silent",
@@ -83,7 +83,7 @@ const QUIET: [&str; 9] = [
     "--no",
 ];
 
-/// The folders in a folder at this depth that can have packages of the project, with their depths.
+/// The folders in a folder at this depth that can contain packages of the project, with their depths.
 pub(super) fn folders_below(
     folder: &Path,
     depth: usize,
@@ -101,7 +101,7 @@ pub(super) fn folders_below(
 }
 
 impl Search<'_> {
-    /// Whether the program is a runner; then adds what it runs.
+    /// Adds the code that a task runner runs. Returns whether the program is one.
     pub(super) fn runner(
         &mut self,
         name: &str,
@@ -214,7 +214,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The nearest `package.json`.
+    /// The nearest `package.json` and its content.
     fn manifest(&self) -> Option<(PathBuf, Value)> {
         let above = self.above().into_iter();
         let mut files = above.map(|folder| folder.join("package.json"));
@@ -224,7 +224,7 @@ impl Search<'_> {
         Some((file, manifest))
     }
 
-    /// The scripts of `package.json` with this name, with what runs before and after them.
+    /// Adds the scripts with this name in `package.json`, and those that run before and after them.
     fn script_named(&mut self, name: &str) -> Result<(), String> {
         let Some((file, manifest)) = self.manifest() else {
             self.all();
@@ -257,7 +257,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The settings of the runners themselves, which can name code, up to the project.
+    /// Adds the settings of the runners themselves, in the working directory and above it: they can name code.
     fn obeyed(&mut self) -> Result<(), String> {
         for folder in self.above() {
             for file in OBEYED.map(|name| folder.join(name)) {
@@ -272,14 +272,14 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The program of this name in the nearest folder of packages.
+    /// The program with this name in the nearest `node_modules`.
     pub(super) fn installed(&self, name: &str) -> Option<PathBuf> {
         let above = self.above().into_iter();
         let mut programs = above.map(|folder| folder.join(PACKAGES).join(".bin").join(name));
         programs.find(|program| program.symlink_metadata().is_ok() && !program.is_dir())
     }
 
-    /// `npx tool`: a program that is installed, or else one that is downloaded.
+    /// Adds the program of `npx tool`: an installed one, or else a downloaded one.
     fn package_program(&mut self, arguments: &[Word]) -> Result<(), String> {
         let skips = |word: &&Word| word.text == "--" || QUIET.contains(&word.text.as_str());
         let skipped = arguments.iter().take_while(skips).count();
@@ -296,7 +296,7 @@ impl Search<'_> {
             .rsplit_once('@')
             .map_or(head.text.as_str(), |(name, _)| name);
         let name = if name.is_empty() { &head.text } else { name };
-        // `@biomejs/biome`
+        // The last part names the tool: `@biomejs/biome`.
         let last = name
             .rsplit('/')
             .next()
@@ -307,7 +307,7 @@ impl Search<'_> {
         self.packaged(&words)
     }
 
-    /// A program of the project itself, which `npx` prefers. The manifest is read as it is now.
+    /// All code counts, if a `package.json` above declares the program: `npx` prefers it.
     fn own_program(&mut self, name: &str) {
         for folder in self.above() {
             let file = folder.join("package.json");
@@ -326,7 +326,7 @@ impl Search<'_> {
         }
     }
 
-    /// A program of the packages with its arguments. All code, unless it is known what it loads.
+    /// Adds a program of the packages, with its arguments. All code counts, unless osier knows what the program loads.
     pub(super) fn packaged(&mut self, words: &[Word]) -> Result<(), String> {
         let (name, rest) = (words[0].text.as_str(), &words[1..]);
         self.packages(&self.cwd.clone());
@@ -342,7 +342,7 @@ impl Search<'_> {
         if is_known(name, rest) {
             return self.run(words, false);
         }
-        // A package that is not installed is downloaded: a program outside of the project.
+        // A package that is not installed is downloaded, so that it is a program outside of the project.
         if self.has_package(name) {
             self.all();
             self.arguments(rest);
@@ -352,7 +352,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The files of the project in the arguments of a program that is downloaded. A folder is what it works on.
+    /// Adds the files of the project in the arguments of a downloaded program. A folder does not count: it is the program's data.
     fn given_files(&mut self, arguments: &[Word]) {
         let files = arguments
             .iter()
@@ -361,14 +361,14 @@ impl Search<'_> {
         self.reach.files.extend(files.collect::<Vec<_>>());
     }
 
-    /// Whether a folder of packages has a package or a program of this name.
+    /// Whether `node_modules` contains a package or a program with this name.
     fn has_package(&self, name: &str) -> bool {
         let mut above = self.above().into_iter().map(|folder| folder.join(PACKAGES));
         self.installed(name).is_some()
             || above.any(|folder| folder.join(name).symlink_metadata().is_ok())
     }
 
-    /// `lint-staged`: the commands in its settings.
+    /// Adds the commands in the settings of `lint-staged`.
     fn staged(&mut self) -> Result<(), String> {
         self.settings("lint-staged")?;
         self.staged_texts()?;
@@ -402,7 +402,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The commands in settings of `lint-staged` in JavaScript.
+    /// Adds the commands in settings of `lint-staged` that are JavaScript.
     fn staged_texts(&mut self) -> Result<(), String> {
         for folder in self.above() {
             for entry in folder.read_dir().into_iter().flatten().flatten() {
@@ -418,7 +418,7 @@ impl Search<'_> {
                 }
                 let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
                 if is_in("yml yaml", end) {
-                    // Commands without quotes.
+                    // Settings in YAML have commands without quotes.
                     for line in text.lines() {
                         let value = line.split_once(": ").map_or(line, |(_, value)| value);
                         let value = value
@@ -452,11 +452,11 @@ impl Search<'_> {
         }
     }
 
-    /// `bundle exec`, `turbo run` and `pre-commit run`.
+    /// Adds the code of `bundle exec`, `turbo run` and `pre-commit run`.
     fn bundle(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
         match (name, arguments.first().map(|word| word.text.as_str())) {
             ("pre-commit", Some("run")) => {
-                // Other settings.
+                // The command line names other settings.
                 let is_other =
                     |word: &Word| word.text.starts_with("-c") || word.text.starts_with("--config");
                 self.reach.all |= arguments.iter().any(is_other);
@@ -471,12 +471,12 @@ impl Search<'_> {
         }
     }
 
-    /// A program of the gems of the project.
+    /// Adds a program of the project's gems.
     fn gems(&mut self, words: &[Word]) -> Result<(), String> {
         for folder in self.above() {
             for name in ["Gemfile", "gems.rb"].map(|name| folder.join(name)) {
                 let text = regular_file::read_text(&name, TEXT).unwrap_or_default();
-                // Other files of the project, which it evaluates.
+                // The `Gemfile` loads other files of the project.
                 self.reach.all |= GEMS.iter().any(|word| text.contains(word));
                 self.reach.files.insert(name);
             }
@@ -498,7 +498,7 @@ impl Search<'_> {
         }
     }
 
-    /// The scripts of these names in all packages of the project.
+    /// Adds the scripts with these names in all packages of the project.
     fn turbo(&mut self, words: &[Word]) -> Result<(), String> {
         let names: Vec<&str> = words
             .iter()
@@ -533,10 +533,10 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The tasks with those that run before them.
+    /// The tasks, and the tasks that run before them.
     fn turbo_tasks(&mut self, mut names: Vec<String>) -> Vec<String> {
         for folder in self.above() {
-            // With comments it is not read.
+            // osier does not read this file, because it can have comments.
             self.reach.all |= folder.join("turbo.jsonc").is_file();
             let Ok(text) = regular_file::read(&folder.join("turbo.json"), TEXT) else {
                 continue;
@@ -568,7 +568,7 @@ impl Search<'_> {
             .is_some_and(|(_, all)| !all["scripts"][name].is_null())
     }
 
-    /// The hooks in the settings of `pre-commit`, by their names and commands.
+    /// Adds the hooks in the settings of `pre-commit`, by their names and commands.
     pub(super) fn pre_commit(&mut self) -> Result<(), String> {
         let file = self.project.join(".pre-commit-config.yaml");
         let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
@@ -581,14 +581,14 @@ impl Search<'_> {
             .map(|line| line.trim().trim_start_matches("- "))
         {
             let Some((key, value)) = line.split_once(": ") else {
-                // Their values are in the lines below, also a package of the project.
+                // A value on the next lines is not read, and a package can be a path in the project.
                 let line = line.trim_end().trim_matches(['"', '\'']);
                 self.reach.all |= ["entry:", "args:"].contains(&line) || line.starts_with("./");
                 continue;
             };
             let value = value.split(" #").next().unwrap_or_default();
             let value = unquoted(value.trim());
-            // A value that is no plain one, or a repository in the project.
+            // The value is not a plain text, or the repository is a folder of the project.
             let is_named = ["repo", "entry", "id", "language"].contains(&key.trim());
             self.reach.all |= line.starts_with('{')
                 || is_named && value.starts_with(['{', '&', '*', '|', '>'])
@@ -596,7 +596,7 @@ impl Search<'_> {
             match key.trim() {
                 "repo" => is_local = value == "local",
                 "entry" => self.line(value)?,
-                // Its entry is read.
+                // The `entry` of a local hook says what it runs.
                 "id" if is_local => {}
                 "id" => {
                     let is_check = value.starts_with("check-") || is_in(CHECKS, value);
@@ -619,7 +619,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// `uv run tool`: a program in the environment of the project, which is built first if its build has changed.
+    /// Adds the program of `uv run tool`. It runs in the environment of the project, which uv builds first if its sources have changed.
     fn python_runner(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
         let is_tool = matches!(name, "uvx" | "pipx");
         let runs = arguments.first().is_some_and(|word| word.text == "run");
@@ -658,12 +658,12 @@ impl Search<'_> {
         if is_script || Path::new(&text).extension().is_some_and(|end| end == "py") {
             let file = path::resolve(&self.cwd, &text);
             let script = regular_file::read_text(&file, TEXT).unwrap_or_default();
-            // Sources of its own packages.
+            // The script chooses its own packages.
             self.reach.all |= script.contains("# [tool.uv");
             return self.script_of(Some(head), false, "py");
         }
         let mut rest = rest.to_vec();
-        // A version of a tool.
+        // The name of a tool can end with a version: `ruff@0.6`.
         if is_tool && let Some((name, _)) = text.split_once('@') {
             rest[0] = Word::literal(name);
         }
@@ -671,7 +671,7 @@ impl Search<'_> {
             return self.command(&rest, false);
         }
         if is_tool {
-            // It is downloaded; the settings can name another index.
+            // The tool is downloaded, and the settings can name another index.
             let settings = above
                 .iter()
                 .flat_map(|folder| BUILT.map(|name| folder.join(name)));
@@ -683,8 +683,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Whether the build of a package can run other code of the project, and runs although its own files have not changed: it was not
-    /// built yet, or the settings say so.
+    /// Whether the build of a package can run other code of the project although its own files have not changed: because it was not built
+    /// yet, or because the settings ask for a new build.
     fn builds_code(&self, above: &[PathBuf]) -> bool {
         let is_built = above
             .iter()

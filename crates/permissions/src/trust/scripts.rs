@@ -1,5 +1,5 @@
-//! The code that a script loads: the commands that it runs and the modules that it imports. A text with a word that can load something by a
-//! computed name could load all code of the project.
+//! The code that a script loads: the commands that it runs and the modules that it imports. A script that can load something by a computed
+//! name could load all code of the project.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use super::{node, python};
 use crate::programs::is_shell;
 use crate::shell::Word;
 
-/// The modules of Python that run nothing by a name.
+/// The modules of Python that load and run nothing by a computed name.
 #[rustfmt::skip]
 const PYTHON: &str = "\
     __future__ abc argparse ast array asyncio base64 bisect calendar code collections concurrent configparser contextlib copy ctypes csv dataclasses datetime decimal \
@@ -23,22 +23,22 @@ const PYTHON: &str = "\
     locale logging marshal math multiprocessing numbers operator os pathlib pickle pkgutil platform posixpath pprint queue random re runpy secrets select selectors shelve shlex shutil signal site socket socketserver sqlite3 \
     ssl stat statistics string struct subprocess sys sysconfig tempfile textwrap threading time tokenize tomllib traceback types typing unicodedata \
     unittest urllib uuid warnings weakref xml zipfile zlib zoneinfo";
-/// The modules of Node that run nothing by a name.
+/// The modules of Node that load and run nothing by a computed name.
 const NODE: &str = "assert buffer child_process console constants crypto events fs http https net os path perf_hooks process querystring \
     readline stream string_decoder timers tty url util zlib fs/promises path/posix timers/promises stream/promises readline/promises test";
-/// The folder in which husky keeps its own script, and the line with which it runs the hook of the same name in the folder above.
+/// The folder of husky's own script, and the line in it that runs the hook of the same name in the folder above.
 const HUSKY: &str = ".husky/_";
 const HUSKY_RUNS: &str = "sh -e \"$s\" \"$@\"";
-/// Packages of Python that are read as folders of the project at most.
+/// The largest number of files that is read in a package of Python.
 const PACKAGE_FILES: usize = 2000;
-/// Names of modules that only the project itself imports.
+/// Names of modules that no installed package imports, only the project itself.
 const OWN_NAMES: &str = "app conftest main manage run server setup tasks";
 /// Words with which a script in another language runs a command.
 #[rustfmt::skip]
 const RUNS: [&str; 12] = ["system", "exec", "popen", "spawn", "open3", "qx", "`", "%x", "shell", "Process", "Command", "fork"];
 
 impl Search<'_> {
-    /// A shell, Python or Node with its arguments.
+    /// Adds what a shell, Python or Node loads for these arguments.
     pub(super) fn interpreter(
         &mut self,
         name: &str,
@@ -112,7 +112,7 @@ impl Search<'_> {
             let kind = kind_of(name);
             return self.text(&text, &self.cwd.clone(), kind, true);
         }
-        // Code from its input, or a script that is computed.
+        // The code comes from the input, or the name of the script is computed.
         if self.has_document && !is_shell(name) {
             self.all();
         } else {
@@ -121,7 +121,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// A program of perl in an argument, which only changes texts. Whether it is one.
+    /// Whether the arguments of perl are a program that only changes texts.
     pub(super) fn is_plain_filter(arguments: &[Word]) -> bool {
         let is_switch = |word: &&Word| {
             let letters = word.text.strip_prefix('-').unwrap_or_default();
@@ -145,7 +145,7 @@ impl Search<'_> {
                 .any(|word| word.text.starts_with('-') || word.text.contains(['|', '<', '>']))
     }
 
-    /// Code in an argument, which loads modules of the working directory.
+    /// Adds what the code in an argument loads. It can import modules of the working directory.
     pub(super) fn code(&mut self, word: Option<&Word>, kind: &str) -> Result<(), String> {
         let Some(code) = word.filter(|word| word.is_fixed()) else {
             self.every();
@@ -154,7 +154,7 @@ impl Search<'_> {
         self.text(&code.text.clone(), &self.cwd.clone(), kind, true)
     }
 
-    /// The script, and what it loads. `kind` is its language, if that is known.
+    /// Adds a script and what it loads. `kind` is its language, if the caller knows it.
     pub(super) fn script(&mut self, file: &Path, kind: &str) -> Result<(), String> {
         let is_own = file.starts_with(self.project);
         let mode = (file.to_owned(), self.in_settings, self.reads_texts);
@@ -182,7 +182,7 @@ impl Search<'_> {
             };
         }
         let Ok(text) = regular_file::read_text(file, TEXT) else {
-            // A compiled program, or none.
+            // The file is a compiled program, or it cannot be read.
             self.reach.all |= is_own;
             return Ok(());
         };
@@ -213,7 +213,7 @@ impl Search<'_> {
         self.text(&text, &folder, kind, is_own)
     }
 
-    /// Adds the script that a link leads to: a program looks for others next to the link, or next to its target.
+    /// Adds the target of a link to a script: a script looks for others next to the link, or next to the target.
     fn target_of(&mut self, link: &Path, kind: &str) -> Result<(), String> {
         let real = real_path::resolve(link).real;
         if real == link || !real.starts_with(self.project) {
@@ -226,7 +226,7 @@ impl Search<'_> {
         self.script(&real, kind)
     }
 
-    /// Adds what the text of a script in `folder` loads. Of a script of the user elsewhere, only what it runs counts: its modules are the
+    /// Adds what the text of a script in `folder` loads. A script outside of the project only counts by what it runs: its modules are the
     /// user's.
     pub(super) fn text(
         &mut self,
@@ -244,7 +244,7 @@ impl Search<'_> {
             }
             "py" => python::loads(text),
             "js" => node::loads(text),
-            // Another language.
+            // The script is in a language that osier does not read.
             _ => Loads {
                 imports_any: is_own,
                 runs_any: is_own || RUNS.iter().any(|word| text.contains(word)),
@@ -274,7 +274,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The module that a file in `folder` imports.
+    /// Adds the module that a file in `folder` imports.
     fn module(&mut self, name: &str, folder: &Path, kind: &str) -> Result<(), String> {
         if kind == "js" {
             let plain = name.trim_start_matches("node:");
@@ -302,7 +302,7 @@ impl Search<'_> {
                 self.reach.folders.insert(folder.join(name), true);
                 self.follow_folder(&folder.join(name), "py", "py")?;
             }
-            // Modules of a linked file are looked for next to its target.
+            // Python looks for the modules of a linked file next to the target.
             let real = real_path::resolve(file).real;
             if real.parent() != Some(folder) && real.starts_with(self.project) {
                 self.reach
@@ -314,7 +314,7 @@ impl Search<'_> {
         if !files.is_empty() || is_in(PYTHON, name) {
             return Ok(());
         }
-        // An installed package, which can be a link to a folder of the project, or one that was deleted.
+        // The module is an installed package, which can be a link to a folder of the project, or a module that was deleted.
         let is_quiet = is_tool || is_quiet_module(name);
         if !is_quiet {
             self.every();
@@ -329,8 +329,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Whether a module of this name lies anywhere in the project: what it imports and runs is not read. A folder that contains the script
-    /// is none.
+    /// Whether a module with this name is anywhere in the project: its own imports and commands are not read. A folder that contains the
+    /// script does not count.
     fn has_module(&self, name: &str, script: &Path) -> bool {
         let mut waiting = vec![(self.project.to_owned(), 0)];
         while let Some((folder, depth)) = waiting.pop() {
@@ -352,8 +352,8 @@ impl Search<'_> {
         false
     }
 
-    /// The folders of the project that a virtual environment adds to the modules. Python looks there last, so that only their modules
-    /// count, and not what these import.
+    /// Adds the folders of the project that a virtual environment lists as places of modules. Python looks there last, so that only the
+    /// modules in them count, and not what these import.
     pub(super) fn linked_folders(&mut self, environment: &Path) {
         let task = (environment.to_owned(), "linked folders".to_owned());
         if !environment.join("pyvenv.cfg").is_file() || !self.tasks.insert(task) {
@@ -382,7 +382,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the script only puts the programs of a virtual environment first. Then adds the environment.
+    /// Adds the virtual environment, if the file is its `activate` script and only puts the environment's programs first. Returns whether
+    /// it is.
     pub(super) fn activates(&mut self, file: &Path) -> Result<bool, String> {
         let environment = file.parent().and_then(Path::parent);
         let environment = environment.filter(|folder| folder.join("pyvenv.cfg").is_file());
@@ -407,7 +408,7 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// A module of Node. A script can call a package, which loads the settings of its tool.
+    /// Adds a module of Node. A package that is a tool loads the settings of that tool.
     fn package(&mut self, name: &str, folder: &Path) -> Result<(), String> {
         self.packages(folder);
         let cwd = std::mem::replace(&mut self.cwd, folder.to_owned());
@@ -444,7 +445,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Reads the scripts in the folder and below it.
+    /// Adds the scripts in the folder and below it.
     pub(super) fn follow_folder(
         &mut self,
         folder: &Path,
@@ -472,7 +473,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The modules in the working directory, which Python prefers to its own for code that is no file.
+    /// Adds the modules in the working directory: Python prefers them to its own, if the code is not in a file.
     fn python_modules(&mut self) {
         for entry in self.cwd.read_dir().into_iter().flatten().flatten() {
             let file = entry.path();
@@ -482,7 +483,7 @@ impl Search<'_> {
             let end = file.extension().and_then(|end| end.to_str());
             let stem = file.file_stem().unwrap_or_default().to_string_lossy();
             if is_in("py pyc so", end.unwrap_or_default()) {
-                // No package imports a module of such a name.
+                // No package imports a module with such a name.
                 if !is_in(OWN_NAMES, &stem) && !stem.starts_with("test_") {
                     self.reach.files.insert(file);
                 }
@@ -505,7 +506,7 @@ fn kind_of(interpreter: &str) -> &'static str {
     }
 }
 
-/// Whether the word is made of these letters of options.
+/// Whether the word is an option made of these letters; with `c`, an option that contains `c`.
 fn is_option(word: &str, letters: &str) -> bool {
     let given = word.strip_prefix(['-', '+']).unwrap_or_default();
     let is_letter = |char: char| char.is_ascii_alphabetic();
@@ -518,7 +519,7 @@ fn is_option(word: &str, letters: &str) -> bool {
         }
 }
 
-/// The files and packages whose names begin with the stem: `./x.js` can be `x.ts`.
+/// The files and packages that an import of the stem can mean: `./x.js` can be `x.ts`.
 pub(super) fn found(stem: &Path) -> Vec<PathBuf> {
     let name = stem.file_name().unwrap_or_default().to_string_lossy();
     let base = name.rsplit_once('.').map_or(&*name, |(base, _)| base);

@@ -1,4 +1,4 @@
-//! Files and variables that select the program which runs under a name.
+//! Files and variables that select the program which a name starts.
 
 use std::path::Path;
 
@@ -8,27 +8,27 @@ use super::places::{PACKAGES, installed_elsewhere, is_program};
 use super::reach::{Search, TEXT};
 use crate::shell;
 
-/// The beginnings of the names of files that select the program which runs under a name.
+/// The beginnings of the names of files that select the program which a name starts.
 #[rustfmt::skip]
 const SELECTORS: [&str; 10] = [
     ".tool-versions", ".mise", "mise", "rust-toolchain", ".python-version", ".ruby-version", ".node-version", ".nvmrc", ".prototools",
     ".rtx",
 ];
-/// The same in folders.
+/// The same kind of file in folders.
 const NESTED_SELECTORS: [&str; 4] = [
     ".config/mise.toml",
     ".config/mise/config.toml",
     ".mise/config.toml",
     "mise/config.toml",
 ];
-/// The beginnings of the names of these files, and words with which they name a program or other code in a folder.
+/// Words in these files that name a program or other code of the project, each with the beginning of the file's name.
 #[rustfmt::skip]
 const SELECTING: [(&str, &str); 9] = [
     ("rust-toolchain", "path"), (".python-version", "/"), ("", "path:"), ("", "file:"), ("", "_.source"), ("", "_.path"), ("", "_.file"), ("", "exec("), ("", "[hooks"),
 ];
 
 impl Search<'_> {
-    /// Whether the value of the assignment is a program of the project, such as `CC=tools/cc`.
+    /// Whether the assigned value is a program of the project, such as `CC=tools/cc`.
     pub(super) fn names_program(&self, assignment: &str) -> bool {
         let values = assignment.split_once('=').map(|(_, value)| value);
         let mut values = values
@@ -40,11 +40,11 @@ impl Search<'_> {
         })
     }
 
-    /// Whether the assignment only adds programs from outside of the project to the search path.
+    /// Whether the assignment only adds folders outside of the project to `PATH`.
     pub(super) fn adds_programs(&self, assignment: &str) -> bool {
         let is_outside = |folder: &str| {
             let is_known = !folder.contains([shell::HOLE, shell::GLOB]);
-            // Programs of packages, which are looked up there.
+            // The search looks up programs of packages in their folders itself.
             folder.ends_with(&format!("{PACKAGES}/.bin"))
                 || folder.chars().eq([shell::HOLE])
                 || is_known
@@ -55,7 +55,7 @@ impl Search<'_> {
         value.is_some_and(|value| value.split(':').all(is_outside))
     }
 
-    /// Adds the files that select the version of a program which a shim starts.
+    /// Adds the files that select the version of the program, if the name is that of a shim.
     pub(super) fn shims(&mut self, name: &str) {
         let is_shim = |path: &Path| path.components().any(|part| part.as_os_str() == "shims");
         if installed_elsewhere(name).is_some_and(|path| is_shim(&path)) {
@@ -63,7 +63,7 @@ impl Search<'_> {
         }
     }
 
-    /// Adds the files that select a program.
+    /// Adds the files that select the program which a name starts.
     pub(super) fn selectors(&mut self) {
         let is_one = |name: &str| SELECTORS.iter().any(|start| name.starts_with(start));
         for folder in self.above() {
@@ -71,7 +71,7 @@ impl Search<'_> {
                 let (name, file) = (entry.file_name(), entry.path());
                 let name = name.to_string_lossy();
                 if is_one(&name) && file.is_file() {
-                    // A program in a folder of the project, or code that runs before each program.
+                    // The file names a program in a folder of the project, or code that runs before each program.
                     let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
                     self.reach.all |= SELECTING
                         .iter()

@@ -1,4 +1,4 @@
-//! The files of a project that are settings, by the shape of their names, and the texts in them that can name code.
+//! Which files of a project are settings, by the shape of their names, and which texts in them can name code.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,22 +6,22 @@ use std::path::Path;
 use super::known_programs::is_in;
 use super::snapshot::is_named_like_data;
 
-/// Ends of the names of settings and manifests. Other files with data are settings by another part of their names.
+/// Ends of the names of settings and manifests. Other files with data are settings only if another part of their name says so.
 const ENDS: &str = "ini cfg cnf conf toml neon properties props targets csproj fsproj vbproj gradle kts sbt exs gemspec opam nimble cabal \
     rockspec";
-/// Manifests, in small letters.
+/// Names of manifests, in lower case.
 const MANIFESTS: &str = "package.json package.yaml package.json5 composer.json setup.py pom.xml pubspec.yaml deno.json deno.jsonc gemfile \
     gemfile.lock gems.rb gems.locked package.swift";
 /// Ends of the names of sources.
 const SOURCES: &str = "js cjs mjs ts cts mts jsx tsx py rb php lua pl go rs java kt swift c h cc cpp hpp cs ex erl ml hs scala clj vue svelte sh \
     bash zsh fish sql dart zig";
-/// Folders in which no tool looks for its settings: generated files, texts for people and settings of editors and agents.
+/// Folders in which no tool looks for its settings: generated files, texts for people, settings of editors and agents.
 const OTHERS: &str = ".git .github .gitlab .hg .svn .jj .changeset .idea .vscode .vs .claude .osier .codex .cursor .gemini .next .nuxt .svelte-kit \
     .output .turbo .cache .parcel-cache .angular .nx .gradle .dart_tool .terraform .tox .nox .pytest_cache .mypy_cache .ruff_cache .vite \
     .vercel .expo .nyc_output .ipynb_checkpoints .history .pnpm-store __pycache__ _build deps";
-/// Files with a point at the start that name no code.
+/// Hidden files that name no code.
 const PLAIN: &str = ".gitattributes .gitkeep .keep .mailmap .editorconfig .coverage .ds_store";
-/// Keys, in small letters and without `-` and `_`, whose texts are the names of inputs, outputs and other data.
+/// Keys, in lower case and without `-` and `_`, whose texts name inputs, outputs and other data.
 const INPUTS: &str = "$schema alias allow author authors autoload banner baseurl bench benches bin browser browserslist bugs cache cachedir \
     cachelocation changelog charset classifiers collectcoveragefrom consolescripts content contributors coverage coveragedirectory \
     declarationdir deps dependencies dependencygroups describe description devdependencies dictionaries directories directory dist \
@@ -36,14 +36,14 @@ const INPUTS: &str = "$schema alias allow author authors autoload banner baseurl
     testpathignorepatterns testregex tests title types typeroots typings url urls usewords version where words workspace workspaces";
 /// Parts of the names of keys whose texts are commands.
 const COMMANDS: [&str; 4] = ["command", "cmd", "exec", "program"];
-/// Keys of manifests of packages that name no settings.
+/// Keys in the manifest of a package that name no settings.
 const PACKAGE: &str = "name version description scripts dependencies devDependencies peerDependencies optionalDependencies bundledDependencies \
     dependenciesMeta peerDependenciesMeta overrides resolutions main module exports types typings browser unpkg jsdelivr bin man directories \
     files workspaces engines os cpu packageManager repository homepage bugs license author contributors funding keywords private \
     publishConfig sideEffects type config volta require require-dev autoload autoload-dev require repositories authors support suggest \
     minimum-stability prefer-stable conflict replace provide";
 
-/// Whether a tool finds its settings by this name. In a folder that begins with a point, each file with code or values is one.
+/// Whether a tool can find its settings in a file with this name. In a hidden folder, each file with code or values counts.
 pub(super) fn is_setting(name: &str, tool: &str, is_hidden: bool) -> bool {
     let name = name.to_lowercase();
     let (stem, end) = name.rsplit_once('.').unwrap_or((&name, ""));
@@ -77,7 +77,7 @@ pub(super) fn is_setting(name: &str, tool: &str, is_hidden: bool) -> bool {
     has_word || is_rc || parts().any(|part| part == "conf") || is_of_tool(&name, tool)
 }
 
-/// Whether a tool finds the settings by this name in the folders above a project, such as the home directory.
+/// Whether a tool can find its settings in a file with this name above the project, such as in the home directory.
 pub(super) fn is_outer_setting(name: &str, tool: &str) -> bool {
     let plain = name.trim_start_matches('.').to_lowercase();
     let first = plain.split('.').next().unwrap_or_default();
@@ -85,7 +85,8 @@ pub(super) fn is_outer_setting(name: &str, tool: &str) -> bool {
     is_rc || is_of_tool(&plain, tool) || !name.starts_with('.') && is_setting(name, tool, false)
 }
 
-/// Whether the name of a file or folder begins with that of the tool, or the other way round: `cSpell.json`, `.golangci.yml`.
+/// Whether the name of a file or folder begins with the name of the tool, or the tool's name with that of the file: `cSpell.json`,
+/// `.golangci.yml`.
 pub(super) fn is_of_tool(name: &str, tool: &str) -> bool {
     let name = name.trim_start_matches('.').to_lowercase();
     let first = name.split('.').next().unwrap_or_default();
@@ -94,12 +95,12 @@ pub(super) fn is_of_tool(name: &str, tool: &str) -> bool {
     first.len() > 2 && tool.len() > 2 && (first.starts_with(&tool) || tool.starts_with(first))
 }
 
-/// Whether settings of tools lie in the folder.
+/// Whether tools can have settings in the folder.
 pub(super) fn has_settings(folder: &str) -> bool {
     !is_in(OTHERS, folder)
 }
 
-/// The manifest of a package without what names no settings.
+/// The manifest of a package, reduced to the keys that can name settings.
 pub(super) fn without_package(text: &str) -> String {
     let Ok(serde_json::Value::Object(mut all)) = serde_json::from_str(text) else {
         return text.to_owned();
@@ -108,18 +109,18 @@ pub(super) fn without_package(text: &str) -> String {
     serde_json::Value::Object(all).to_string()
 }
 
-/// The texts of settings that can name code: those that are not under a key of [`INPUTS`].
+/// The texts of settings that can name code: all that are not under a key in [`INPUTS`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
-    /// The texts, also those in quotes with blanks.
+    /// The texts; a text in quotes can have blanks.
     pub texts: Vec<String>,
-    /// The texts of keys that say so.
+    /// The texts under a key in [`COMMANDS`], joined to commands.
     pub commands: Vec<String>,
-    /// The texts that are only under such a key.
+    /// The texts that occur only under a key in [`INPUTS`].
     pub inputs: BTreeSet<String>,
 }
 
-/// Reads JSON, YAML, TOML, INI and the values in code.
+/// Reads the texts in JSON, YAML, TOML and INI, and the values in code.
 pub(super) fn names(text: &str) -> Names {
     let mut reader = Reader {
         has_comments: text.contains("*/"),
@@ -136,10 +137,10 @@ pub(super) fn names(text: &str) -> Names {
     found
 }
 
-/// A key that is open.
+/// A key whose values are being read.
 #[derive(Debug)]
 struct Key {
-    /// The number of open brackets and the column.
+    /// The number of open brackets, and the column of the key.
     level: (usize, usize),
     is_input: bool,
     is_command: bool,
@@ -197,7 +198,7 @@ impl Reader {
                     at += 1;
                 }
                 '-' if is_start && rest[1..].starts_with([' ', '\t']) => {
-                    // An item of a list can begin left of the keys in the item before.
+                    // In YAML, an item of a list can begin left of the keys in the item before it.
                     self.close((self.brackets, at + 2));
                     at += 1;
                 }
@@ -206,7 +207,7 @@ impl Reader {
         }
     }
 
-    /// Reads the word at this place; returns where it ends.
+    /// Reads the word at `at`. Returns where it ends.
     fn word(&mut self, line: &str, at: usize, first: char) -> usize {
         let rest = &line[at..];
         let (word, mut end) = if "\"'`".contains(first) {
@@ -260,7 +261,7 @@ impl Reader {
         });
     }
 
-    /// Closes the keys at this level and those in them.
+    /// Closes the open keys at this level and below it.
     fn close(&mut self, level: (usize, usize)) {
         let count = self.keys.len();
         self.keys.retain(|key| key.level < level);

@@ -1,4 +1,4 @@
-//! The settings of tools that name code, and the code that they name.
+//! The settings of tools that can name code, and the code that they name.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,41 +18,41 @@ use super::setting_names::{
 use super::snapshot::is_named_like_data;
 use crate::shell::Word;
 
-/// Ends of the names of JavaScript.
+/// Ends of the names of files with JavaScript and TypeScript.
 const JAVASCRIPT: &str = "js cjs mjs ts cts mts jsx tsx";
-/// Files above a project that say where tools look for their settings, and others in folders.
+/// Files in folders above a project in which tools look for their settings.
 #[rustfmt::skip]
 const OUTER: [&str; 10] = [
     ".config/config.json", ".config/config.yaml", ".config/config.yml", ".config/config.js", ".config/config.ts", ".config/config.cjs",
     ".config/config.mjs", ".config/rubocop/config.yml", ".cargo/config.toml", ".cargo/config",
 ];
-/// Folders whose names in settings are those of files that tools read.
+/// Names of folders that settings list as input of the tool, and not as code.
 const SOURCES: &str = ". .. src app test tests lib docs spec packages";
-/// Ends of the names of settings whose texts are read, next to code.
+/// Ends of the names of files whose values are read for names of code.
 const VALUES: &str =
     "json jsonc json5 yaml yml toml ini cfg cnf conf neon xml properties props targets csproj";
-/// Parts of the names of options that name settings or code, and such options of one letter.
+/// Parts of the names of options that name settings or code, and such options with one letter.
 #[rustfmt::skip]
 const LOADERS: [&str; 14] = [
     "plugin", "config", "rulesdir", "parser", "format", "resolve", "require", "processor", "custom", "rcfile", "library", "extends", "preset",
     "template",
 ];
 const LETTERS: [&str; 6] = ["-c", "-p", "-r", "-f", "-g", "-x"];
-/// The beginnings of options that name no settings.
+/// The beginnings of options that name no settings and no code.
 #[rustfmt::skip]
 const FLAGS: [&str; 30] = [
     "--no-", "--write", "--check", "--fix", "--list", "--log", "--quiet", "--silent", "--verbose", "--cache", "--stdin", "--ignore", "--out",
     "--diff", "--debug", "--strict", "--pretty", "--watch", "--max", "--ext", "--color", "--line", "--auto", "--only", "--dry", "--unsafe",
     "--show", "--stat", "--exit", "--fast",
 ];
-/// Words of code in another language, which is named by settings, that loads more.
+/// Words with which code in another language, if it is a setting, loads more code.
 const MORE: [&str; 11] = [
     "require", "import", "include", "load", "eval", "autoload", "Custom", "gemspec", "<%",
     "plugins:", "class:",
 ];
 
 impl Search<'_> {
-    /// Whether the program is a tool; then adds the code that it loads.
+    /// Adds the code that a tool loads. Returns whether the program is a tool.
     pub(super) fn tool(
         &mut self,
         name: &str,
@@ -66,9 +66,9 @@ impl Search<'_> {
         self.selectors();
         self.packages(&self.cwd.clone());
         self.tool_options(arguments)?;
-        // The rest of its words is not known here.
+        // Other commands of dart run code.
         self.reach.all |= name == "dart" && !is_server_of_dart(arguments);
-        // It runs the compilers that the settings name.
+        // clangd then runs the compilers that the settings name.
         let is_query = |word: &Word| word.text.starts_with("--query-driver");
         self.reach.all |= name == "clangd" && arguments.iter().any(is_query);
         for tool in settings {
@@ -92,7 +92,7 @@ impl Search<'_> {
         match name {
             "rust-analyzer" => self.macros()?,
             "zls" => self.zig_build(),
-            // It boots the application.
+            // The server starts the application.
             "ruby-lsp" => {
                 let gems = self
                     .above()
@@ -106,9 +106,9 @@ impl Search<'_> {
         Ok(true)
     }
 
-    /// Adds the settings and plugins in the options of a tool. An option that is not known can name one, too.
+    /// Adds the settings and plugins in the options of a tool. An unknown option can name one, too.
     fn tool_options(&mut self, arguments: &[Word]) -> Result<(), String> {
-        // A name that begins like an option is one, if a pattern or a list of files has it.
+        // A pattern or a list of files can contain a file whose name looks like an option.
         for entry in self.cwd.read_dir().into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with('-') {
                 self.reach.folders.insert(entry.path(), true);
@@ -151,11 +151,11 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Adds the folder of installed packages of this name.
+    /// Adds the folders with this name that contain installed packages.
     fn folder_above(&mut self, name: &str) {
         for folder in self.above() {
             let packages = folder.join(name);
-            // Files of the project that the loader of PHP loads.
+            // The loader of PHP loads files of the project.
             let loaded = packages.join("composer/autoload_files.php");
             let loaded = regular_file::read_text(&loaded, TEXT).unwrap_or_default();
             self.reach.all |= loaded.contains("$baseDir .");
@@ -163,7 +163,7 @@ impl Search<'_> {
         }
     }
 
-    /// The value of an option that names settings or a plugin.
+    /// Adds the settings or the plugin that the value of an option names.
     fn setting_value(&mut self, word: &Word, value: &str) -> Result<(), String> {
         if !word.is_fixed() {
             self.all();
@@ -180,12 +180,12 @@ impl Search<'_> {
         self.setting_file(&file)
     }
 
-    /// Adds all settings of the project, and those above it in which the tool looks, with the code that they name.
+    /// Adds all settings of the project, the tool's settings above it, and the code that they name.
     pub(super) fn settings(&mut self, tool: &str) -> Result<(), String> {
         self.settings_that(tool, |_| true)
     }
 
-    /// Adds the settings whose names begin with that of the program.
+    /// Adds only the settings whose names fit that of the program.
     pub(super) fn own_settings(&mut self, program: &str) -> Result<(), String> {
         self.settings_that(program, |name| is_of_tool(name, program))
     }
@@ -215,7 +215,7 @@ impl Search<'_> {
             if !counts(&name) {
                 continue;
             }
-            // A script, such as a hook of git, runs only if something names it.
+            // A script, such as a hook of git, counts with its own content only: it runs only if something names it.
             if file.ends_with(PACKAGES) {
                 self.reach.folders.entry(file).or_default();
             } else if regular_file::head(&file, 2).is_ok_and(|(start, _)| start == b"#!") {
@@ -228,7 +228,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Settings, and the code that they name.
+    /// Adds a file with settings, and the code that it names.
     pub(super) fn setting_file(&mut self, file: &Path) -> Result<(), String> {
         self.reach.files.insert(file.to_owned());
         let end = file.extension().and_then(|end| end.to_str());
@@ -256,7 +256,7 @@ impl Search<'_> {
             if is_own || is_read || !is_setting(&name, "", false) {
                 return Ok(());
             }
-            // Of another tool, which a plugin can load.
+            // A plugin can load the settings of another tool.
             let text = regular_file::read_text(file, TEXT).unwrap_or_default();
             return self.texts_in(file, &text);
         }
@@ -265,7 +265,7 @@ impl Search<'_> {
         }
         let real = real_path::resolve(file).real;
         if real != file && real.starts_with(self.project) {
-            // The names in it can be those next to its target.
+            // Names in a linked file can be relative to its target.
             self.setting_file(&real)?;
         }
         if is_in("py sh", end) {
@@ -289,9 +289,9 @@ impl Search<'_> {
             return self.script(file, "");
         }
         self.reach.all |= is_code && MORE.iter().any(|word| text.contains(word));
-        // Its classes are found by their names.
+        // PHP finds these classes by their names.
         self.reach.all |= end == "neon" && (text.contains("class:") || text.contains("rules:"));
-        // Code of Python in a setting.
+        // Pylint runs the code of Python in this setting.
         self.reach.all |= text.contains("init-hook");
         match &*name {
             "package.json" | "composer.json" => self.texts_in(file, &without_package(&text)),
@@ -299,10 +299,10 @@ impl Search<'_> {
         }
     }
 
-    /// The code that the text of the file names.
+    /// Adds the code that the text of the file names.
     fn texts_in(&mut self, file: &Path, text: &str) -> Result<(), String> {
         let folder = file.parent().unwrap_or(self.project);
-        // Settings in `.cargo` name files by the folder that contains it.
+        // In a folder such as `.cargo`, names are relative to the folder above.
         let is_hidden = |folder: &&Path| {
             let name = folder.file_name().unwrap_or_default();
             name.as_encoded_bytes().starts_with(b".")
@@ -321,7 +321,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The settings of a program on its command line or in the settings of osier, whose commands it runs.
+    /// Adds the settings that a program gets on its command line or from osier, and the code that commands in them run.
     pub(super) fn given_settings(&mut self, text: &str) -> Result<(), String> {
         self.settings_text(text)?;
         for command in names(text).commands {
@@ -330,9 +330,9 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The code that the words of settings name.
+    /// Adds the code that the words of settings name.
     pub(super) fn settings_text(&mut self, text: &str) -> Result<(), String> {
-        // A name that is written with escapes.
+        // Escapes can hide a name.
         if text.contains("\\u") || text.contains("\\x") {
             self.all();
         }
@@ -348,7 +348,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The file, the folder, the module of Python or the package of the project with this name.
+    /// Adds the file, the folder, the module of Python or the package of the project with this name.
     fn named_in_settings(&mut self, word: &str) -> Result<(), String> {
         if word.len() > 200 || word.contains(['*', '?', '<', '>', '|', '^', '!']) || is_source(word)
         {
@@ -376,7 +376,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The code that the texts in quotes of settings in JavaScript name. All code, if such a text can be put together.
+    /// Adds the code that the quoted texts of settings in JavaScript name. All code counts, if the settings can compute such a text.
     pub(super) fn texts_of_settings(&mut self, text: &str, folder: &Path) -> Result<(), String> {
         let texts = node::texts(text);
         let is_first = folder.join("package.json").exists() || texts.has_keys;
@@ -411,7 +411,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The names of the packages above the working directory, and whether they have a map of imports.
+    /// The names of the packages above the working directory, and whether each has a map of imports.
     fn own_packages(&mut self) -> Vec<(String, bool)> {
         let known = &mut self.packages_read;
         let mut found = Vec::new();
@@ -427,11 +427,11 @@ impl Search<'_> {
         found
     }
 
-    /// The file or package of the project that a module can be, for its name. Whether there is one.
+    /// Adds the files or the package of the project that this module can be. Returns whether there is one.
     pub(super) fn module_of_project(&mut self, name: &str) -> Result<bool, String> {
         let own = self.own_packages();
         if name.starts_with('#') {
-            // An import map.
+            // The import map of a package can name any file.
             self.reach.all |= own.iter().any(|(_, has_map)| *has_map);
             return Ok(true);
         }
@@ -445,7 +445,7 @@ impl Search<'_> {
             if name.ends_with('.') {
                 stem = real_path::resolve(&stem).real;
             }
-            // Settings above the project name code there.
+            // Settings above the project can name code there, too.
             let is_own = stem.starts_with(self.project) || stem.starts_with(&self.cwd);
             if is_own && stem.is_dir() && !self.project.starts_with(&stem) {
                 self.reach.folders.insert(stem.clone(), true);
@@ -472,12 +472,12 @@ impl Search<'_> {
             is_there |= real.exists();
             let is_own = link.exists() && real.starts_with(self.project);
             if is_own && real.components().all(|part| part.as_os_str() != PACKAGES) {
-                // A package of the project itself can load others.
+                // A package of the project can load other code.
                 self.reach.folders.insert(real.clone(), true);
                 self.follow_folder(&real, "js cjs mjs ts cts mts", "js")?;
             }
         }
-        // A package can load itself by its name.
+        // A package can import itself by its own name.
         if own.iter().any(|(own, _)| Path::new(own) == package) {
             self.all();
             is_there = true;
@@ -486,7 +486,7 @@ impl Search<'_> {
     }
 }
 
-/// Adds the settings in the folder and below it, and folders with packages and with the name of the tool.
+/// Adds the settings in the folder and below it, the folders with packages, and those that are named like the tool.
 fn settings_below(
     folder: &Path,
     tool: &str,
@@ -496,7 +496,7 @@ fn settings_below(
 ) {
     for (name, file, is_folder) in names_in(folder) {
         if is_folder && file.ends_with(PACKAGES) {
-            // Plugins of settings below.
+            // Packages below the project have plugins for the settings there.
             found.insert(file);
         } else if is_folder {
             let is_installed = file.join("pyvenv.cfg").is_file();
@@ -519,7 +519,7 @@ fn settings_below(
     }
 }
 
-/// The names, paths and kinds of the entries in the folder.
+/// The names and paths of the entries in the folder, and whether each is a folder.
 fn names_in(folder: &Path) -> impl Iterator<Item = (String, PathBuf, bool)> {
     let entries = folder.read_dir().into_iter().flatten().flatten();
     entries.map(|entry| {
@@ -540,7 +540,7 @@ fn is_source(name: &str) -> bool {
     is_in(SOURCES, name.trim_end_matches('/'))
 }
 
-/// Whether `dart` starts as a server or checks the code.
+/// Whether `dart` runs as a server or only checks the code.
 fn is_server_of_dart(arguments: &[Word]) -> bool {
     let command = arguments.first().map(|word| word.text.as_str());
     command.is_none_or(|command| ["language-server", "analyze"].contains(&command))

@@ -1,41 +1,42 @@
-//! Texts of shells as they are before the grammar reads them: names that are known get their values, and what runs nothing is left out.
+//! Prepares the text of a shell for the grammar: known variables get their values, and parts that run nothing are removed.
 
 use std::path::Path;
 
 use osier_base::path;
 
-/// Variables of a shell that are the root of the project.
+/// Variables whose value is the root of the project.
 const ROOTS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "OSIER_PROJECT_DIR"];
-/// The end of `git rev-parse --show-toplevel`, for folders without a repository.
+/// Text that can follow `git rev-parse --show-toplevel`, for folders without a repository.
 #[rustfmt::skip]
 const FALLBACKS: [&str; 7] = [
     "2>/dev/null || pwd", "2>/dev/null || echo .", "2> /dev/null || pwd", "2>/dev/null", "2> /dev/null", "|| pwd", "|| echo .",
 ];
-/// Commands that print the variables of version managers.
+/// Commands of version managers that print assignments of variables.
 #[rustfmt::skip]
 const MANAGERS: [&str; 12] = [
     "fnm env", "pyenv init", "rbenv init", "nodenv init", "goenv init", "jenv init", "mise activate", "rtx activate", "brew shellenv",
     "/opt/homebrew/bin/brew shellenv", "opam env", "ssh-agent",
 ];
-/// The path of a script in its own text, inside of `dirname`.
+/// Expressions for the path of the running script, as they occur inside of `dirname`.
 #[rustfmt::skip]
 const OWN_NAMES: [&str; 9] = [
     "$(readlink -f \"$0\")", "$(readlink -f -- \"$0\")", "$(realpath \"$0\")", "$(readlink -f \"${BASH_SOURCE[0]}\")",
     "$(realpath \"${BASH_SOURCE[0]}\")", "${BASH_SOURCE[0]}", "${BASH_SOURCE}", "$BASH_SOURCE", "$0",
 ];
-/// Rounds in which values are replaced by values.
+/// The number of rounds in which variables are replaced by their values, which can contain others.
 const ROUNDS: usize = 6;
-/// Functions of a text that are read.
+/// The number of functions that are read.
 const FUNCTIONS: usize = 50;
 
-/// The beginnings of the names of variables that only say where something is. What `PATH` finds in the project is looked up there.
+/// The beginnings of the names of variables that only say where something is. osier looks up what `PATH` finds in the project when a
+/// program runs.
 #[rustfmt::skip]
 const INHERITED: [&str; 10] = [
     "PATH", "HOME", "CARGO_TARGET_DIR", "CARGO_MANIFEST", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "npm_package", "npm_lifecycle",
     "npm_config_local_prefix",
 ];
-/// The text with the values of what is known: the root of the project, the home, the folder of the script, and variables that are set
-/// once to a known text.
+/// The text with the values that are known: the root of the project, the home directory, the folder of the script, and variables that the
+/// text sets once to a fixed text.
 pub(super) fn with_values(text: &str, project: &Path, script: Option<&Path>) -> String {
     let root = project.display().to_string();
     let home = std::env::home_dir().unwrap_or_default();
@@ -90,7 +91,7 @@ fn without_managers(text: &str) -> String {
     text
 }
 
-/// `$NAME`, `${NAME}` and `${NAME:-other}`.
+/// Replaces `$NAME`, `${NAME}` and `${NAME:-other}` by the root.
 fn with_root(text: &str, name: &str, root: &str) -> String {
     let mut text = text.replace(&format!("${{{name}}}"), root);
     text = text.replace(&format!("${name}"), root);
@@ -130,7 +131,7 @@ fn with_top_level(text: &str, root: &str) -> String {
     text
 }
 
-/// The folder of the script, in the spellings that scripts use.
+/// Replaces the expressions for the folder of the script.
 fn with_own_folder(text: &str, folder: &str) -> String {
     let spaced = [
         ("$( cd ", "$(cd "),
@@ -160,7 +161,7 @@ fn with_own_folder(text: &str, folder: &str) -> String {
     text
 }
 
-/// `$(cd FOLDER && pwd)`, if the folder is known.
+/// Replaces `$(cd FOLDER && pwd)` by the folder, if that is known.
 fn with_directories(text: &str) -> String {
     let mut text = text.to_owned();
     let mut from = 0;
@@ -204,7 +205,7 @@ fn without_dots(path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// Variables that are set once, on a line of their own.
+/// Replaces variables that the text sets once, on a line of their own.
 fn with_constants(given: &str) -> String {
     let mut text = given.to_owned();
     for line in given.split(['\n', ';']).map(str::trim) {
@@ -231,7 +232,7 @@ fn is_of_name(char: char) -> bool {
     char.is_ascii_alphanumeric() || char == '_'
 }
 
-/// Whether the text is one word without anything that a shell replaces.
+/// Whether the text is one word in which a shell replaces nothing.
 fn is_plain(text: &str) -> bool {
     let is_part = |char: char| char.is_ascii_alphanumeric() || "_./-@+:,".contains(char);
     text.chars().all(is_part)
@@ -249,7 +250,7 @@ pub(super) fn unquoted(text: &str) -> &str {
     text
 }
 
-/// Whether the name occurs without `$` only once: where it is set.
+/// Whether the name occurs only once without `$`: where the text sets it.
 fn is_set_once(text: &str, name: &str) -> bool {
     let uses = text.match_indices(name).filter(|(at, _)| {
         let (before, after) = (&text[..*at], &text[at + name.len()..]);
@@ -278,7 +279,7 @@ fn replaced(text: &str, name: &str, value: &str) -> String {
     found
 }
 
-/// The text with the bodies of functions that run their arguments, such as `run() { "$@"; }`, in the place of each call.
+/// The text with each call of a function that runs its arguments, such as `run() { "$@"; }`, replaced by the function's body.
 pub(super) fn with_calls(text: &str) -> String {
     let mut text = text.to_owned();
     let (mut from, mut rounds) = (0, 0);
@@ -295,7 +296,7 @@ pub(super) fn with_calls(text: &str) -> String {
     text
 }
 
-/// The text without the function whose name ends at `at`, with its body in the place of each call; and where it was.
+/// The text without the function whose name ends at `at`, and with its body in place of each call. Also returns where the function was.
 fn with_function(text: &str, at: usize) -> Option<(usize, String)> {
     let mut before = text[..at].trim_end().char_indices();
     let name_start = before.rfind(|(_, char)| !is_of_name(*char));
@@ -304,7 +305,7 @@ fn with_function(text: &str, at: usize) -> Option<(usize, String)> {
     let body = text[at + 2..].trim_start().strip_prefix('{')?;
     let body_start = text.len() - body.len();
     let body = &body[..end_of(body, '{', '}')?];
-    // Other commands could call it by its name.
+    // Another command could call the function by its name.
     let calls_by_name = ["trap ", "eval ", "xargs ", "export -f", "declare -f"];
     if name.is_empty()
         || !body.contains("\"$@\"")
@@ -340,7 +341,7 @@ fn with_function(text: &str, at: usize) -> Option<(usize, String)> {
     Some((start, found))
 }
 
-/// The places of a word in the text.
+/// The positions of a word in the text.
 fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> {
     text.match_indices(word).filter_map(move |(at, _)| {
         let is_part = |char: char| is_of_name(char) || "-./$".contains(char);
@@ -350,7 +351,7 @@ fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The length of the text up to one of the characters outside of quotes.
+/// The length of the text up to the first of these characters outside of quotes.
 fn unquoted_end(text: &str, ends: &[char]) -> usize {
     let mut quote = None;
     let end = text.find(|char| match quote {
@@ -367,7 +368,7 @@ fn unquoted_end(text: &str, ends: &[char]) -> usize {
     end.unwrap_or(text.len())
 }
 
-/// The text with a line of its own for the command in `< <(…)`, and without arithmetic.
+/// The text without arithmetic, and with the command in `< <(…)` on a line of its own.
 fn without_substitutions(text: &str) -> String {
     let mut text = text.to_owned();
     for (start, close) in [("< <(", ")"), ("((", "))")] {
@@ -391,7 +392,7 @@ fn without_substitutions(text: &str) -> String {
     text
 }
 
-/// The place of the bracket that closes the one that is open at the start.
+/// The position of the bracket that closes the one before the text.
 pub(super) fn end_of(text: &str, open: char, close: char) -> Option<usize> {
     let mut depth = 1;
     text.find(|char| {
@@ -404,7 +405,7 @@ pub(super) fn end_of(text: &str, open: char, close: char) -> Option<usize> {
     })
 }
 
-/// The text with a word in the place of each regular expression of `[[ … =~ … ]]`.
+/// The text with a plain word in place of each regular expression in `[[ … =~ … ]]`.
 fn without_patterns(text: &str) -> String {
     let mut parts = text.split("=~ ");
     let mut found = parts.next().unwrap_or_default().to_owned();
@@ -419,8 +420,7 @@ fn without_patterns(text: &str) -> String {
     found
 }
 
-/// The text of a shell without what the grammar does not read and which runs nothing: `case`, functions, and changes of the
-/// value of a variable.
+/// The text without parts that the grammar does not read and that run nothing: `case`, functions, and expansions such as `${name%.*}`.
 pub(super) fn plain(text: &str) -> String {
     let text = &without_substitutions(text);
     let mut found = String::new();
@@ -443,7 +443,7 @@ pub(super) fn plain(text: &str) -> String {
                 let Some((word, after)) = case.split_once(" in") else {
                     return text.to_owned();
                 };
-                // The word can have commands.
+                // The word after `case` can contain commands.
                 found.extend([": ", word, "\n"]);
                 cases.push(true);
                 rest = after.trim_start();
@@ -475,7 +475,7 @@ pub(super) fn plain(text: &str) -> String {
         found.push('\n');
     }
     let found = without_patterns(&found);
-    // `${name%.*}` is the value of a variable, too.
+    // `${name%.*}` also stands for the value of the variable.
     let mut parts = found.split("${");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -490,7 +490,7 @@ pub(super) fn plain(text: &str) -> String {
     text
 }
 
-/// The first words of the commands in a text that is not understood.
+/// The first words of the commands in a text that the grammar does not understand.
 pub(super) fn heads(text: &str) -> impl Iterator<Item = &str> {
     let starts = [
         "then ", "do ", "else ", "elif ", "! ", "exec ", "if ", "while ", "until ",
@@ -503,7 +503,7 @@ pub(super) fn heads(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether the text gives names of files, which a command lists, to another one.
+/// Whether a command of the text lists names of files for another one.
 pub(super) fn lists_files(text: &str) -> bool {
     let lists = [
         "git ls-files",
@@ -522,8 +522,8 @@ pub(super) fn lists_files(text: &str) -> bool {
     substitutes || text.contains("xargs") && text.split(['|', ';', '\n', '&']).any(starts)
 }
 
-/// Whether what follows the only change of the directory surely runs in the other directory: it is a statement of its own, outside of
-/// parentheses, functions and choices.
+/// Whether everything after the only `cd` surely runs in the new directory: the `cd` is a statement of its own, outside of parentheses,
+/// functions and conditions.
 pub(super) fn is_certain_move(text: &str) -> bool {
     let places = ["cd ", "pushd ", "chdir "].into_iter().find_map(|word| {
         let mut places = text.match_indices(word).map(|(at, _)| at);
@@ -551,7 +551,7 @@ pub(super) fn is_certain_move(text: &str) -> bool {
     is_closed && is_own && goes_on
 }
 
-/// The only text in the line that is the input of a command, if the shell replaces nothing in it.
+/// The only `<<` text in the line, if the shell replaces nothing in it.
 pub(super) fn document(text: &str) -> Option<String> {
     let (_, rest) = text
         .split_once("<<")
@@ -581,7 +581,7 @@ pub(super) fn input(text: &str) -> Option<&str> {
     (!text.contains('|') && !rest.contains('<') && is_plain(name)).then_some(name)
 }
 
-/// Whether the variable chooses code that programs load. Its name is one of a trusted text.
+/// Whether the variable chooses code that programs load, by its name. The text that sets it is trusted, so that a list of names is enough.
 pub fn selects_code(assignment: &str) -> bool {
     let name = assignment.split('=').next().unwrap_or_default();
     let name = name.trim_end_matches('+');
@@ -609,7 +609,7 @@ pub fn selects_code(assignment: &str) -> bool {
             || ends.iter().any(|end| name.ends_with(end)))
 }
 
-/// Whether a variable that chooses code names a path in the project.
+/// Whether osier has inherited a variable that chooses code and names a path in the project.
 pub(super) fn inherits(
     variables: impl IntoIterator<Item = (String, String)>,
     cwd: &Path,
@@ -678,7 +678,7 @@ mod tests {
                 "root=$(git rev-parse --show-toplevel 2>/dev/null || pwd)\n$root/x",
                 "root=/p\n/p/x",
             ),
-            // A variable that is set again, by a loop or from outside.
+            // The variable gets another value, by a loop or from outside.
             ("A=x\nread A\n$A", "A=x\nread A\n$A"),
             ("for A in x y; do ./$A; done", "for A in x y; do ./$A; done"),
             ("A=x; A=y; $A", "A=x; A=y; $A"),

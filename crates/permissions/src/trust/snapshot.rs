@@ -1,4 +1,4 @@
-//! The code that a program could load and that has changed: since the user trusted the project, or in a copy of it.
+//! The code that a program could load and that has changed since the user trusted the project, or that differs in a copy of it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::Metadata;
@@ -12,52 +12,52 @@ use sha2::{Digest as _, Sha256};
 use osier_base::hex::hex;
 use osier_base::{real_path, regular_file};
 
-/// Files that are visited at most; a program with more does not run.
+/// The largest number of files that are visited; a program that could load more does not run.
 const MOST: usize = 1_000_000;
 const DEPTH: usize = 64;
-/// Bytes whose contents are compared; of more, sizes and times.
+/// The number of bytes up to which contents are compared; above, sizes and times are.
 const BYTES_READ: u64 = 64 * 1024 * 1024;
-/// Bytes that are read at once.
+/// The number of bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
-/// Folders with notes of tools, which nothing runs. Python reads no compiled modules: osier sets `PYTHONPYCACHEPREFIX`.
+/// Folders with caches of tools, which nothing runs. Python ignores `__pycache__` of the project: osier sets `PYTHONPYCACHEPREFIX`.
 const NOTES: [&str; 4] = ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
-/// Ends of the names of files in these folders that count there, too.
+/// Ends of the names of files that are scripts and count in these folders, too.
 const SCRIPTS: &str = "bash cjs cts fish js ksh lua mjs mts php pl py rb sh ts xsh zsh";
-/// Files with such notes.
+/// Files that are caches of tools.
 #[rustfmt::skip]
 const NOTE_FILES: [&str; 5] = [".eslintcache", ".stylelintcache", ".prettier-cache", ".package-lock.json", ".DS_Store"];
-/// Folders with packages that a server prepared, in a folder of packages.
+/// Folders in `node_modules` with packages that a development server prepared.
 const PREPARED: [&str; 2] = [".vite", ".vitest"];
-/// Time between checks of a file that osier is writing, and the number of them.
+/// The time between two checks of a file that osier is writing, and the number of checks.
 const PENDING: (Duration, usize) = (Duration::from_millis(25), 20);
-/// Ends of the names of files that no program runs, unless they are executable or a program is given their names.
+/// Ends of the names of files that no program runs, unless a file is executable or a program gets its name.
 #[rustfmt::skip]
 const DATA: [&str; 26] = [
     "adoc", "bmp", "css", "csv", "gif", "htm", "html", "ico", "jpeg", "jpg", "jsonl", "less", "lock", "log", "md", "out", "pdf",
     "png", "scss", "svg", "tsbuildinfo", "tsv", "txt", "webp", "woff", "woff2",
 ];
 
-/// Files with such an end that a build runs.
+/// Files that end like data although a build runs them.
 const BUILDS: &str = "CMakeLists.txt";
 
 /// The code that a program could load.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Reach {
-    /// Every code of the project.
+    /// All code of the project counts.
     pub all: bool,
-    /// Every file of it, also those that are named like data: a program runs files by computed names.
+    /// Every file counts, also one that is named like data: a program runs files by computed names.
     pub every: bool,
-    /// Folders with the code in them, and whether links in them are followed.
+    /// Folders whose code counts, each with whether links in it are followed.
     pub folders: BTreeMap<PathBuf, bool>,
     pub files: BTreeSet<PathBuf>,
-    /// Names of modules and files that could lie anywhere in the project; with `*`, the end of a name.
+    /// Names of modules and files that count anywhere in the project; with `*`, the end of a name.
     pub names: BTreeSet<String>,
-    /// Folders in which a module is missing that a script loads: it was deleted if the folder has changed.
+    /// Folders in which a script looks for a module that is missing: if the folder has changed, the module may have been deleted.
     pub incomplete: BTreeSet<PathBuf>,
 }
 
 impl Reach {
-    /// Adds the links on the way to each file and folder, and the targets of links.
+    /// Adds the links on the way to each file and folder, and their targets.
     pub(super) fn add_targets(&mut self, project: &Path) {
         for file in self.files.clone() {
             let found = real_path::resolve(&file);
@@ -80,14 +80,14 @@ impl Reach {
         }
     }
 
-    /// Leaves the files and folders that count: a program outside of the project and its own modules belong to the user.
+    /// Keeps the files and folders for which `counts` is true: a program outside of the project and its own modules belong to the user.
     pub(super) fn retain(&mut self, counts: impl Fn(&Path) -> bool) {
         self.files.retain(|file| counts(file));
         self.folders.retain(|folder, _| counts(folder));
         self.incomplete.retain(|folder| counts(folder));
     }
 
-    /// Visits what could be loaded of the project, in no order.
+    /// Visits every file and folder of the project that a program could load, in no order.
     fn visit(&self, project: &Path, see: &mut See<'_>) -> Result<(), String> {
         if self.all || self.every || !self.names.is_empty() {
             let names = &self.names;
@@ -112,7 +112,7 @@ impl Reach {
         Ok(())
     }
 
-    /// The code that has changed since then.
+    /// The code that has changed since the time `since`.
     ///
     /// # Errors
     /// The files cannot be listed.
@@ -134,7 +134,7 @@ impl Reach {
                 found.insert(folder.clone(), (0, modified_at(&data)));
             }
         }
-        // A file that osier writes at this moment gets another name.
+        // The path is a temporary file that osier renames when it is written.
         for path in found
             .keys()
             .filter(|path| is_pending(path))
@@ -153,12 +153,12 @@ impl Reach {
         Ok(found)
     }
 
-    /// Whether a program could run the file.
+    /// Whether a program could run the file, so that a change of it counts.
     fn counts(&self, path: &Path, data: &Metadata) -> bool {
         self.every || self.files.contains(path) || is_code(path, data)
     }
 
-    /// The code in `copy` that is not that of the project.
+    /// The code in `copy` that differs from that of the project.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -186,7 +186,7 @@ impl Reach {
 /// Changed files, with their sizes and the times of the changes.
 pub(super) type Changed = BTreeMap<PathBuf, (u64, u64)>;
 
-/// One hash over names, modes and contents.
+/// A hash of the names, modes and contents of all changed files.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -209,7 +209,7 @@ pub(super) fn hash(changed: &Changed, project: &Path) -> Result<String, String> 
     Ok(hex(hasher.finalize()))
 }
 
-/// A hash of the mode and the content of a file, or of the target of a link.
+/// A hash of the mode and the content of a file; for a link, of its target.
 fn content(path: &Path, data: &Metadata) -> Result<Vec<u8>, String> {
     let mut content = Sha256::new();
     content.update((data.mode() & 0o170_111).to_le_bytes());
@@ -234,13 +234,13 @@ fn content(path: &Path, data: &Metadata) -> Result<Vec<u8>, String> {
     Ok(content.finalize().to_vec())
 }
 
-/// Whether the file has changed. The system sets the time, so that no program can set it back.
+/// Whether the file has changed. Its change time decides, which no program can set back.
 fn is_changed(path: &Path, data: &Metadata, since: u64) -> bool {
     if data.is_dir() {
-        // Its entries are compared themselves, unless it was renamed with them.
+        // Each entry of the folder is compared itself, unless the folder was renamed with its entries.
         return changed_at(data) > since && modified_at(data) <= since;
     }
-    // A package manager links the same file into other projects, which changes its time, but not that of the folder here.
+    // A package manager that links the same file into other projects changes the time of the file, but not that of the folder here.
     let is_linked = data.is_file() && data.nlink() > 1;
     let is_old_entry = || {
         let folder = path
@@ -260,7 +260,7 @@ fn modified_at(data: &Metadata) -> u64 {
     nanoseconds(data.mtime(), data.mtime_nsec())
 }
 
-/// Whether the name is that of a file which osier writes and then renames.
+/// Whether the name is that of a temporary file of osier.
 fn is_pending(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with(".osier-") && name.ends_with(".tmp")
@@ -276,19 +276,19 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> u64 {
     seconds.saturating_add(positive(nanoseconds))
 }
 
-/// Whether a program could run the file without being given its name.
+/// Whether a program could run the file although nobody gives it the name.
 fn is_code(path: &Path, data: &Metadata) -> bool {
     let is_file = data.is_file() && (!is_named_like_data(path) || data.mode() & 0o111 != 0);
     is_file || data.is_dir() || data.is_symlink()
 }
 
-/// Whether the end of the name is that of a file which no program runs.
+/// Whether the name ends like that of a file which no program runs.
 pub(super) fn is_named_like_data(path: &Path) -> bool {
     let end = path.extension().and_then(|end| end.to_str());
     end.is_some_and(|end| DATA.contains(&end)) && !path.ends_with(BUILDS)
 }
 
-/// Whether a part of the path has one of these names, with any end.
+/// Whether a part of the path has one of these names, with or without an end such as `.py`.
 fn has_name(path: &Path, project: &Path, names: &BTreeSet<String>) -> bool {
     let below = path.strip_prefix(project).unwrap_or(path);
     below.components().any(|part| {
@@ -303,14 +303,14 @@ fn has_name(path: &Path, project: &Path, names: &BTreeSet<String>) -> bool {
     })
 }
 
-/// Sees a path.
+/// Receives each visited path.
 type See<'s> = dyn FnMut(&Path, &Metadata) -> Result<(), String> + 's;
 
 struct Walk<'w, 's> {
     project: &'w Path,
     follow: bool,
     followed: HashSet<PathBuf>,
-    /// The folders that cargo builds in.
+    /// The folders into which cargo builds.
     caches: Vec<PathBuf>,
     visited: usize,
     see: &'w mut See<'s>,
@@ -330,7 +330,7 @@ impl<'w, 's> Walk<'w, 's> {
 
     fn entry(&mut self, path: &Path, depth: usize) -> Result<(), String> {
         let data = match path.symlink_metadata() {
-            // A temporary file of another program.
+            // The file was deleted meanwhile, such as a temporary file of another program.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             data => data.map_err(|error| failed(path, &error))?,
         };
@@ -357,11 +357,11 @@ impl<'w, 's> Walk<'w, 's> {
             return Err(format!("`{}` is too deep", folder.display()));
         }
         let entries = match folder.read_dir() {
-            // A program of the user reads no more of it.
+            // A program of the user cannot read the folder either.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
             entries => entries.map_err(|error| failed(folder, &error))?,
         };
-        // Of cargo: it is large, and its programs run by their names only.
+        // The folder into which cargo builds is large, and its programs run only by their names.
         let tag = folder.join("CACHEDIR.TAG");
         if folder.ends_with("target") && tag.exists() {
             self.caches.push(folder.to_owned());
@@ -397,7 +397,7 @@ impl<'w, 's> Walk<'w, 's> {
     }
 }
 
-/// Whether a file among notes could be a script. In the cache of a compiler, compiled programs are none.
+/// Whether a file in a cache could be a script. In the folder of cargo, a compiled program is not one.
 fn is_script(path: &Path, is_cache: bool) -> bool {
     let end = path.extension().and_then(|end| end.to_str());
     let is_executable = || {

@@ -34,7 +34,7 @@ pub(crate) fn described(
     }
 }
 
-/// The conversation that a session continues with `model`.
+/// The facts about the last request of a conversation that a session continues with `model`.
 pub(crate) fn resumed(model: &Model, last: LastRequest, retention: CacheRetention) -> Resumed {
     let (age, is_cached) = cache_of(last, retention);
     Resumed {
@@ -45,7 +45,7 @@ pub(crate) fn resumed(model: &Model, last: LastRequest, retention: CacheRetentio
     }
 }
 
-/// The time since the last request, and whether the provider has it in the cache.
+/// The time since the last request, and whether the provider probably still has it in its cache.
 fn cache_of(last: LastRequest, retention: CacheRetention) -> (Duration, bool) {
     let kept = match retention {
         CacheRetention::Long => LONG,
@@ -56,7 +56,7 @@ fn cache_of(last: LastRequest, retention: CacheRetention) -> (Duration, bool) {
     (age, age < kept)
 }
 
-/// US dollars for writing the tokens to the cache of the model; `None` if it has no price.
+/// The price in US dollars of writing the tokens to the model's cache; `None` if the model has no price.
 fn cost_of_writing(model: &Model, tokens: u64) -> Option<f64> {
     let price = match model.price.cache_write {
         0.0 => model.price.input,

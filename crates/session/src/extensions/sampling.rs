@@ -85,20 +85,20 @@ impl SessionSampler {
         })
     }
 
-    /// The model with this name for a hook, or the usual one.
+    /// The model for a hook: the one with this name, or the usual one for hooks.
     pub(super) async fn model(&self, name: Option<String>) -> Result<SamplingModel, String> {
         let (reply, model) = oneshot::channel();
         self.news.call(SamplingNews::HookModel(name, reply));
         model.await.map_err(|_| ENDED.to_owned())?
     }
 
-    /// Stores and counts a call that an agent of a hook has made.
+    /// Stores a call that an agent of a hook has made, and counts it in the session's budget.
     pub(super) async fn count(&self, model: &Model, accounting: AccountingEntry) {
         let AccountingEntry::Llm { usage, .. } = &accounting else {
             return;
         };
         let usage = *usage;
-        // If the session cannot be written, the next message stops the run.
+        // A failure does not matter here: if the session cannot be written, the next message stops the run.
         let kind = side_call::usage_entry("hook", model, usage);
         let _ = self.branch.append(kind).await;
         self.news.call(SamplingNews::Called(Box::new(SamplingCall {
@@ -189,7 +189,7 @@ fn model_request(model: &Arc<Model>, request: SamplingRequest) -> Request {
     request
 }
 
-/// Answers `SamplingNews::Model`. The budget of the session counts the call, and can refuse it.
+/// Answers `SamplingNews::Model`. The budget of the session counts each call of the model and can refuse it.
 pub(crate) fn send_model(
     models: &Models,
     budget: Option<&SessionBudget>,

@@ -1,5 +1,5 @@
-//! The agent of a hook with the type `agent`: it reads files before it judges. Its calls are checked as those of a subagent
-//! are, but no hook runs because of it.
+//! The agent of a hook with the type `agent`: it can read files before it judges. Its calls are checked like those of a subagent, but they
+//! run no hooks.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use super::sampling::SessionSampler;
 use crate::safety::tool_policy::ToolPolicy;
 use osier_tools::{FIND, GREP, LS, READ, Workspace};
 
-/// Model calls of one agent.
+/// The largest number of model calls of one agent.
 const TURNS: u32 = 50;
-/// The tools of the agent, which only read.
+/// The tools of the agent; they only read.
 const TOOLS: [&str; 4] = [READ, GREP, FIND, LS];
 
 /// Runs the agent and returns its last answer. Dropping the future ends the agent.
@@ -65,7 +65,7 @@ pub(super) async fn run(
     Err("the agent ended".to_owned())
 }
 
-/// An agent that ends with its caller, such as at the end of the hook's time.
+/// An agent that stops when its caller ends, such as at the hook's time limit.
 struct Running(Agent);
 
 impl Drop for Running {

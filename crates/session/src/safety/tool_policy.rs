@@ -152,7 +152,7 @@ impl ToolPolicy {
         self
     }
 
-    /// This policy for an agent that works for a hook: no hook runs because of it, and nobody answers its questions.
+    /// This policy for an agent of a hook: its calls run no hooks, and nobody answers its questions.
     pub(crate) fn of_hooks(&self) -> Self {
         Self {
             hooks: None,

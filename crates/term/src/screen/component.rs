@@ -124,7 +124,7 @@ pub trait Component<C: Commands, A>: Any {
         true
     }
 
-    /// The meaning of a command in this component, if it is not the usual one.
+    /// The meaning of a command in this component; `None` if it is the usual one.
     fn meaning(&self, command: C) -> Option<&'static str> {
         let _ = command;
         None

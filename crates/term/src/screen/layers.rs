@@ -100,7 +100,7 @@ impl<C: Commands, A: 'static> Layers<C, A> {
         top.is_some_and(|layer| layer.component.uses(command))
     }
 
-    /// The meaning of a command in the topmost layer, if it is not the usual one.
+    /// The meaning of a command in the topmost layer; `None` if it is the usual one.
     pub fn meaning(&self, command: C) -> Option<&'static str> {
         self.stack.last()?.component.meaning(command)
     }

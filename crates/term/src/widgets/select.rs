@@ -57,7 +57,7 @@ pub struct Select {
     /// For each item whether it is listed only when all items are shown; empty when there is no such item.
     extra: Vec<bool>,
     lists_all: bool,
-    /// The letters of the query are only scattered in the matching items.
+    /// Whether matching items contain the letters of the query only scattered.
     scattered: bool,
 }
 
@@ -171,7 +171,7 @@ impl Select {
         self.shown.is_empty()
     }
 
-    /// Whether the matching items have the letters of the query only scattered.
+    /// Whether the matching items contain the letters of the query only scattered.
     pub fn is_scattered(&self) -> bool {
         self.scattered
     }

@@ -185,7 +185,7 @@ pub(super) fn subject(
     Some(shown.trim_start_matches(' ').to_owned())
 }
 
-/// A string, or the words of a list of strings.
+/// The text of a string, or the joined strings of a list.
 fn value_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

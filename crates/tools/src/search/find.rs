@@ -136,11 +136,11 @@ fn prepare(workspace: Arc<Workspace>, arguments: Value) -> Preparing {
     })
 }
 
-/// Why a list of paths ends.
+/// The reason why a list of paths ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Complete,
-    /// There are more paths than fit.
+    /// More paths match than the limit allows.
     More,
     Interrupted,
 }
@@ -189,7 +189,7 @@ impl Plan {
         ToolOutput { status, ..output }
     }
 
-    /// Lists the paths that match; returns their number.
+    /// Lists the matching paths. Returns their number and why the list ends.
     fn list(
         &self,
         listing: &mut Listing,
@@ -228,7 +228,7 @@ impl Plan {
         (count, end)
     }
 
-    /// Tells the model why the list is not complete, or that it is empty.
+    /// The sentence that tells the model why the list is incomplete or empty.
     fn end_notice(&self, count: u64, end: End, is_full: bool) -> Option<String> {
         match end {
             End::Interrupted => Some(format!("[interrupted after {count} paths]")),

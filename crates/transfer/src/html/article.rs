@@ -330,7 +330,7 @@ fn shell(highlighter: &mut dyn Highlighter, run: &ShellRun) -> String {
     )
 }
 
-/// A notice as HTML, with a class for its severity.
+/// A notice as HTML; the class says its severity.
 fn notice_block(notice: &Notice) -> String {
     let class = match notice.severity {
         Severity::Info => "info",

@@ -8,7 +8,7 @@ use osier_term::{Face, Keymap, Row, Span, Token, Wrap};
 /// Keys and prefixes; `f1` names all others.
 const HINTS: &[(&str, &str)] = &[("/", "commands"), ("@", "name a file"), ("f1", "keys")];
 
-/// Commands whose keys the page names.
+/// Commands whose keys the start page names.
 const COMMANDS: &[(Command, &str)] = &[
     (Command::ModelPicker, "model"),
     (Command::CycleThinking, "thinking level"),
@@ -122,7 +122,7 @@ fn place(start: &Start<'_>) -> Vec<Span> {
     spans
 }
 
-/// The prefixes, and the keys that are wanted first.
+/// Two rows of hints: the prefixes, and the keys that a new user needs first.
 fn hints(start: &Start<'_>, width: u16) -> Vec<Row> {
     let owned = |(key, meaning): &(&str, &'static str)| ((*key).to_owned(), *meaning);
     let bound = |(command, meaning): &(Command, &'static str)| {
@@ -140,7 +140,7 @@ fn hints(start: &Start<'_>, width: u16) -> Vec<Row> {
     rows.filter(|row| row.width() > 2).collect()
 }
 
-/// As many hints as fit.
+/// A row with as many hints as fit.
 fn hint_row(hints: Vec<(String, &'static str)>, width: usize) -> Row {
     let mut row = Row::plain("  ", Token::Text);
     for (key, meaning) in hints {

@@ -45,7 +45,7 @@ fn new_label(effect: Option<Effect>) -> (String, &'static str) {
     (format!("+ {} rule", name(effect)), place)
 }
 
-/// Opens the box in which a rule or a directory is typed. `tools` are the names of the tools that there are.
+/// Opens the input box for a rule or a directory. `tools` are the names of all tools.
 pub(crate) fn add_rule(effect: Option<Effect>, tools: Vec<String>, overlays: &mut Overlays) {
     let value = match effect {
         Some(effect) => rule_box(effect, tools),

@@ -83,7 +83,7 @@ impl Tools {
         outbox.push(AgentOp::ListTools);
     }
 
-    /// The names of the tools, also of those that are off.
+    /// The names of all tools, including those that are switched off.
     pub(crate) fn names(&self) -> Vec<String> {
         self.tools.iter().map(|tool| tool.name.clone()).collect()
     }

@@ -47,7 +47,7 @@ impl Scroll {
     }
 }
 
-/// The meaning of a command in a view that scrolls and has no selection.
+/// The meaning of a command in a view that scrolls but has no selection.
 pub(crate) fn meaning(command: Command) -> Option<&'static str> {
     match command {
         Command::Up => Some("Scroll up"),

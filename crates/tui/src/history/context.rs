@@ -89,7 +89,7 @@ impl ContextView {
         let percent = report.used * 100 / report.window.max(1);
         let mut used = Row::plain(format!(" {percent}%"), Face::bold(Token::Title));
         let sum: u64 = report.parts.iter().map(|part| part.tokens).sum();
-        // The total is what the model has counted.
+        // The model has counted the total; the parts can be estimates.
         let estimated = if sum == report.used {
             ""
         } else {

@@ -59,14 +59,14 @@ pub(crate) struct Activity {
     server: Server,
 }
 
-/// Whether the server that does the work can be heard.
+/// Whether the client has a connection to the server that does the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Server {
-    /// This program does the work, or the client has not joined yet.
+    /// This program does the work itself, or the client has not joined a session yet.
     #[default]
     None,
     Heard,
-    /// The connection is lost since then: everything below is what was known at that time.
+    /// The connection was lost at this time; the rest of the activity is what was known then.
     Silent {
         since: Instant,
     },
@@ -105,7 +105,7 @@ impl Activity {
         self.streamed = Streamed::default();
     }
 
-    /// The connection to the server stands, or does not.
+    /// Stores whether the client is connected to the server.
     pub(crate) fn set_connected(&mut self, is_connected: bool, now: Instant) {
         self.server = match self.server {
             _ if is_connected => Server::Heard,
@@ -398,7 +398,8 @@ impl Activity {
         }
     }
 
-    /// How long nothing is known, and the work at the time when the connection was lost. Nothing here can be interrupted.
+    /// The text without a connection: since when nothing is known, and the last known work. It offers no key, because nothing can be
+    /// interrupted.
     fn last_known(&self, lost: Instant, now: Instant, asks: bool) -> String {
         let step = self
             .task
@@ -664,14 +665,14 @@ mod tests {
         assert_eq!(row(&activity), format!("  {text}"));
     }
 
-    /// Nobody knows whether the work continues: no spinner, no key that would do nothing.
+    /// Without a connection, the work may have ended: the line has no spinner, and no key that would do nothing.
     #[test]
     fn without_a_connection_the_last_known_state_is_shown() {
         let mut activity = without_motion();
         let now = Instant::now();
         let at = |seconds| now + Duration::from_secs(seconds);
         let text = |activity: &Activity, seconds| activity.row(at(seconds), 80, None, false).text();
-        // Before the client has joined, the start page says what happens.
+        // Until the client has joined, the start page shows the state.
         activity.set_connected(false, now);
         assert_eq!(text(&activity, 3), "");
         activity.set_connected(true, now);

@@ -1,4 +1,4 @@
-//! Labels, deleted branches, undone turns with their files, and copies and sessions of other directories.
+//! Steps with labels, deleted branches, turns that are undone with their files, worktrees, and other directories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::branches::reference::{FILE, Jump, Kind, Position};
 use crate::support::home::Home;
 use crate::support::rpc::Rpc;
 
-/// The project is a repository with one commit, which worktrees need.
+/// Makes the project a repository with one commit, because worktrees need one.
 pub(super) fn prepare(home: &Home) -> std::io::Result<()> {
     fs::create_dir_all(home.work().with_file_name("elsewhere"))?;
     for words in ["init --quiet", "commit --quiet --allow-empty -m begin"] {
@@ -27,7 +27,7 @@ pub(super) fn prepare(home: &Home) -> std::io::Result<()> {
 }
 
 impl Driver {
-    /// Labels a random prompt, or removes its label. All labels are what they must be.
+    /// Labels a random prompt or removes its label, and checks all labels.
     pub(super) fn label(&mut self) -> Outcome {
         let turns = self.session().turns.clone();
         let entry = self.turns[*self.random.pick(&turns)].prompt_id.clone();
@@ -60,7 +60,7 @@ impl Driver {
         same("the labels", &labels, &self.session().labels.clone())
     }
 
-    /// Deletes a random branch permanently, or is refused if it is the current one.
+    /// Deletes a random branch permanently; osier must refuse it if the branch is the current one.
     pub(super) fn delete_branch(&mut self) -> Outcome {
         let turns = self.session().turns.clone();
         let top = *self.random.pick(&turns);
@@ -84,7 +84,7 @@ impl Driver {
         self.texts_are_gone(&gone)
     }
 
-    /// The session file has no prompt of these turns, unless the same prompt is on another branch.
+    /// Checks that the session file no longer contains the prompts of these turns, except prompts that are also on another branch.
     fn texts_are_gone(&mut self, gone: &[usize]) -> Outcome {
         let id = self.session().id.clone();
         let left = self.session().turns.clone();
@@ -102,7 +102,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Undoes the last prompt with its files: the file is as it was before the prompt if the turn changed it.
+    /// Undoes the last prompt with its files. If the turn changed the file, the file must be as before the prompt.
     pub(super) fn undo_with_files(&mut self) -> Outcome {
         let Some(last) = self.now().turns().last().copied() else {
             return self.refused("undo_prompt", json!({"withFiles": true}));
@@ -125,7 +125,7 @@ impl Driver {
         self.new_entries().map(drop)
     }
 
-    /// Opens a fork of a random turn in a new worktree, which has the files and the conversation. Then it is removed.
+    /// Forks a random turn into a new worktree, checks the files and the conversation there, and removes the worktree.
     pub(super) fn fork_in_worktree(&mut self) -> Outcome {
         let turns = self.session().turns.clone();
         let turn = *self.random.pick(&turns);
@@ -156,7 +156,7 @@ impl Driver {
         same("removing the worktree", &problem, &String::new())
     }
 
-    /// A program in another directory with a session.
+    /// Starts a program in another directory that opens the session.
     fn start_in(&self, cwd: &std::path::Path, id: &str) -> Result<Rpc, String> {
         let arguments = ["rpc", "--resume", id];
         let started = Rpc::start_in(&self.home, &self.program, &arguments, cwd);
@@ -176,7 +176,7 @@ impl Driver {
         )
     }
 
-    /// Opens the session in another directory, which asks once. Continues there, or leaves; then returns.
+    /// Opens the session in another directory, which asks where to continue. Continues there or starts a new session, and then returns.
     pub(super) fn visit_another_directory(&mut self) -> Outcome {
         self.rpc.kill();
         let (id, now) = (self.session().id.clone(), self.now().clone());
@@ -201,7 +201,7 @@ impl Driver {
         let work = self.home.work();
         self.rpc = self.start_in(&work, &id)?;
         if stays {
-            // It belongs to the other directory now.
+            // The session now belongs to the other directory.
             let asked = self.rpc.until(PATIENCE, asks);
             asked.ok_or("it is not asked where to continue after it was moved")?;
             self.ask("continue_here", json!({}))?;

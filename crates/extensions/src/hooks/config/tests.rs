@@ -49,7 +49,7 @@ fn hooks_of_each_type_need_their_fields() {
     }
 }
 
-/// Of Claude Code's settings only those of guards are needed.
+/// A mistake in a settings file of Claude Code is only a fault if it can disable a guard.
 #[test]
 fn a_guard_in_settings_that_cannot_be_read_is_a_fault() {
     let faults = |hooks: &str| {

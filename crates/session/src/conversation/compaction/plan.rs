@@ -48,8 +48,7 @@ impl Limits {
     }
 }
 
-/// The index of the first message that stays if the user or the provider asks for a compaction: of a conversation of any
-/// length.
+/// The index of the first message that stays when the user or the provider asks for a compaction; the conversation can be short then.
 pub(crate) fn cut_at_once(entries: &[ContextEntry], limits: &Limits) -> Option<usize> {
     cut(entries, limits, limits.keep).or_else(|| cut(entries, limits, 1))
 }

@@ -213,7 +213,7 @@ impl TreeState {
         self.go_with_files(target, left, then, false, cx);
     }
 
-    /// The same; `with_files` refuses the move if the files of the target cannot be restored.
+    /// Like `go`; `with_files` refuses the move if the files of the target cannot be restored.
     fn go_with_files(
         &self,
         target: Target,

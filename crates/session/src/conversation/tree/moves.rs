@@ -56,9 +56,9 @@ pub(crate) struct Move {
     pub target: Target,
     pub left: LeftBranch,
     pub then: Then,
-    /// The move is refused if the files of the target cannot be restored.
+    /// Refuses the move if the files of the target cannot be restored.
     pub with_files: bool,
-    /// Not set if the session records none.
+    /// `None` if the session records no files.
     pub files: Option<SessionFiles>,
     pub emitter: Emitter,
     /// Knows the model for the summary.
@@ -197,7 +197,7 @@ impl Move {
             .map_err(|error| MoveError::Other(error.to_string()))
     }
 
-    /// Fails if the files at `entry` cannot be restored.
+    /// Fails if the files at `entry`, or those of the last prompt, cannot be restored.
     async fn look_for_files(&self, entry: Option<&str>) -> Result<(), MoveError> {
         let missing = |why: &str| MoveError::Other(format!("not moved: {why}"));
         let files = self.files.as_ref().ok_or_else(|| missing(NO_FILES))?;
@@ -208,7 +208,7 @@ impl Move {
             },
             (_, None) => FilesAt::Start,
         };
-        // The turn that is undone or redone may have changed no file.
+        // A turn that changed no file has no checkpoint; undoing or redoing it needs none.
         let is_of_turn = self.then == Then::Undone || self.target == Target::Position(Step::Redo);
         match files.can_restore(at).await {
             Ok(is_known) if is_known || is_of_turn => Ok(()),

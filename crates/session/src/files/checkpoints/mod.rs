@@ -340,7 +340,7 @@ impl SessionFiles {
         self.session.sync().await.map_err(|error| error.to_string())
     }
 
-    /// Whether files are recorded `at` a point.
+    /// Whether the files `at` a point are recorded.
     ///
     /// # Errors
     /// The recorded state cannot be restored, for example because old checkpoints were removed.

@@ -18,7 +18,7 @@ pub(super) const ID: &str = "terminals";
 /// The key that leaves an entered terminal; terminals without a wider protocol report `ctrl+]` as `ctrl+5`.
 const LEAVE: [char; 2] = [']', '5'];
 const EMPTY: &str = "no terminals yet: enter starts a shell, /terminal COMMAND another program";
-/// The shell of the user, on the machine of the session.
+/// The user's shell on the machine of the session.
 const SHELL: &str = "${SHELL:-sh}";
 /// The widest panel.
 const WIDTH: u16 = 202;

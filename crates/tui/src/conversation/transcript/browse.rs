@@ -49,7 +49,7 @@ impl Transcript {
         self.browsing
     }
 
-    /// Says in the prompt that the keys go to the conversation, and how they come back.
+    /// The text in the prompt while keys go to the conversation, with the key that returns to the prompt.
     pub(crate) fn where_keys_go(&self, keymap: &Keymap<Command>) -> Option<String> {
         if !self.browsing {
             return None;

@@ -195,7 +195,7 @@ impl Transcript {
         Some(Pick { cell, code: None })
     }
 
-    /// Whether the cell has rows with something to copy or open: the line below a turn has not.
+    /// Whether the cell has rows to copy or open. The line below a turn has none.
     fn is_shown(&mut self, cell: usize) -> bool {
         let is_turn = matches!(self.strip().cells[cell].body, Body::Turn(_));
         !is_turn && self.full_height(cell) > self.strip().gap(cell, self.style)

@@ -1,4 +1,4 @@
-//! Thinking levels that the user chooses in the list for models before switching to them.
+//! Thinking levels that the user chooses in the model list before switching to the model.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use osier_llm::ThinkingLevel;
 use osier_protocol::ModelInfo;
 
-/// The chosen levels by the reference of the model.
+/// The chosen level of each model, by the model's reference.
 #[derive(Debug, Default)]
 pub(super) struct Levels(RefCell<BTreeMap<String, ThinkingLevel>>);
 
 impl Levels {
-    /// Forgets them: the list opens again.
+    /// Forgets the chosen levels when the list opens again.
     pub(super) fn clear(&self) {
         self.0.borrow_mut().clear();
     }
@@ -20,7 +20,7 @@ impl Levels {
         self.0.borrow().get(&model.reference()).copied()
     }
 
-    /// Chooses the level after the chosen one, or after the one of the session.
+    /// Chooses the level that follows the chosen one, or the current level of the session.
     pub(super) fn choose_next(&self, model: &ModelInfo, now: ThinkingLevel) {
         let levels = &model.thinking_levels;
         let before = self.of(model).unwrap_or(now);
@@ -31,7 +31,7 @@ impl Levels {
         }
     }
 
-    /// The reference of the model, with the chosen level.
+    /// The reference of the model, followed by the chosen level if there is one.
     pub(super) fn reference(&self, model: &ModelInfo) -> String {
         let reference = model.reference();
         match self.of(model) {
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(seen, ["a/m:high", "a/m:off", "a/m:low"]);
         levels.clear();
         assert_eq!(levels.of(&thinking), None);
-        // A level that the model lacks is no place in its levels.
+        // If the model lacks the current level, its first level is chosen.
         levels.choose_next(&model(&[Low, High]), Off);
         assert_eq!(levels.reference(&thinking), "a/m:low");
     }

@@ -73,7 +73,7 @@ pub(super) fn picker(
             return [Toast::info(text).into()];
         }
         cycled.choose_next(model, level);
-        // The list comes again, with the level in the preview.
+        // The new list shows the level in its preview.
         [Op::ListModels.into()]
     })
     .with_few(is_usable, shows_all)
@@ -282,7 +282,7 @@ fn dollars(price: f64) -> String {
     }
 }
 
-/// The facts of a model and the consequences of switching to it, with the thinking level that is `chosen` for it.
+/// The facts of a model, the consequences of switching to it, and the thinking level that the user has `chosen` for it.
 fn preview(model: &ModelInfo, now: &Footer, chosen: Option<ThinkingLevel>) -> Vec<Row> {
     let mut name = Row::plain(text::single_line(&model.name), Face::bold(Token::Title));
     if model.favourite {

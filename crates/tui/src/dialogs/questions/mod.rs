@@ -433,7 +433,7 @@ pub(crate) fn explain_unused(is_used: bool, commands: &[Command], outbox: &mut O
     }
 }
 
-/// The last sentence of a title, which asks.
+/// The last sentence of a title, which is the question itself.
 fn asked(title: &str) -> &str {
     title.rsplit(". ").next().unwrap_or(title)
 }
@@ -463,7 +463,7 @@ fn describe(question: &Question, columns: usize) -> String {
             let (added, removed) = diff::counts(diff);
             format!(" {path} +{added} -{removed}")
         }
-        // It explains a question that is complete without it.
+        // The text only explains the question, so it can be left out.
         Some(Subject::Text { text }) => {
             let about = format!(" {text}");
             let fits = text::width(&line) + text::width(&about) <= columns;

@@ -136,7 +136,7 @@ impl List {
         self.keys.push((command, actions));
     }
 
-    /// A key of the complete screen that does something with the selected item.
+    /// Adds a key that works everywhere on the screen; here it acts on the selected item.
     pub(super) fn set_global_key(&mut self, hint: (Command, &'static str), actions: IndexActions) {
         self.global_hint = Some(hint);
         self.keys.push((hint.0, actions));
@@ -199,7 +199,7 @@ impl List {
         let total = self.select.total();
         self.select.list_all(all.unwrap_or_default());
         self.select.set_query(self.query.text());
-        // Scattered letters find almost anything: a name in the complete list is closer.
+        // Scattered letters match almost anything, so the complete list is searched for a closer name.
         if all == Some(false) && (self.select.is_empty() || self.select.is_scattered()) {
             let found_few = !self.select.is_empty();
             self.select.list_all(true);
@@ -208,7 +208,7 @@ impl List {
             }
         }
         if self.select.total() != total {
-            // A list of few items has few rows.
+            // A shorter list needs fewer rows.
             self.opened = None;
         }
         if let Some(all) = all {

@@ -104,7 +104,7 @@ impl<T: Choice> Picker<T> {
         self
     }
 
-    /// The verb and the actions of a key of the complete screen, which concerns the selected item in the list.
+    /// Adds a key that works everywhere on the screen, with its verb and its actions for the selected item.
     #[must_use]
     pub(crate) fn on_global<R: IntoIterator<Item: Into<Action>>>(
         mut self,

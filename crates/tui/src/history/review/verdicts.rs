@@ -327,8 +327,8 @@ fn changed_lines(piece: &str) -> &str {
     piece.split_once('\n').map_or("", |(_, lines)| lines)
 }
 
-/// The key hints that fit on one line, or on two where that is narrow; the one that closes the view always. An `outdated`
-/// review can be cleared.
+/// The key hints on one line, or on two on a narrow screen. The key that closes the view is always shown. If the review is `outdated`, a
+/// key clears it.
 pub(super) fn keys(keymap: &Keymap<Command>, outdated: bool, width: usize) -> Vec<String> {
     const KEYS: &[(Command, &str)] = &[
         (Command::NextHunk, "change"),
@@ -357,10 +357,10 @@ pub(super) fn keys(keymap: &Keymap<Command>, outdated: bool, width: usize) -> Ve
     lines.into_iter().map(|keys| format!(" {keys}")).collect()
 }
 
-/// Columns of a line that has the keys of a review.
+/// A screen with fewer columns shows the keys on two lines.
 const LINE: usize = 80;
 
-/// Lines of keys on a screen of this width.
+/// The number of lines with keys on a screen of this width.
 pub(super) fn key_lines(width: usize) -> u16 {
     if width < LINE { 2 } else { 1 }
 }

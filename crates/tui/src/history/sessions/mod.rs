@@ -26,7 +26,7 @@ pub(crate) struct Sessions {
     failure: Option<String>,
     /// The session that is open in another osier, and the process that holds it.
     in_use: Option<(String, Option<SessionHolder>)>,
-    /// How to open the fork that this tab was opened for, without the tab.
+    /// If this tab was opened for a fork: how the user can open the fork when the tab cannot.
     other_way: Option<String>,
     /// The newest sessions of this directory, for the start page.
     recent: Vec<SessionSummary>,
@@ -70,7 +70,7 @@ impl Sessions {
         outbox.push(Op::NewSession);
     }
 
-    /// The tab opens a fork: if that fails, it is opened in another way.
+    /// Says that this tab opens a fork. If opening fails, the error contains `other_way`.
     pub(crate) fn expect_fork(&mut self, other_way: String) {
         self.other_way = Some(other_way);
     }
@@ -105,7 +105,7 @@ impl Sessions {
     }
 }
 
-/// How to open a stored fork, or to remove its worktree.
+/// The text that says how to open a stored fork, or how to remove its worktree.
 pub(crate) fn other_way(fork: &StoredSession) -> String {
     let id = &fork.target;
     match &fork.cwd {

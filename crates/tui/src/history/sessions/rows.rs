@@ -20,7 +20,7 @@ use osier_term::{Cell, Column, Columns, Emphasis, Face, Keymap, Row, Span, Token
 /// Below this height there is no preview.
 const PREVIEW_HEIGHT: u16 = 20;
 
-/// Columns of a line with most keys. With fewer, the keys have two lines.
+/// A screen with fewer columns shows the keys on two lines.
 const LONG_LINE: u16 = 122;
 
 /// Key hints below the list: the first ones where there is little room.
@@ -183,7 +183,7 @@ impl SessionsView {
             .collect()
     }
 
-    /// Why the list is empty, and which keys search in more sessions.
+    /// The rows of an empty list: why it is empty, and the keys that search in more sessions.
     fn nothing_found(&self, text: &str, width: usize, keymap: &Keymap<Command>) -> Vec<Row> {
         let is_wider = |(command, _): &(Command, &str)| match command {
             Command::SessionWords => !self.query.in_words && !self.input.is_empty(),
@@ -201,7 +201,7 @@ impl SessionsView {
         rows
     }
 
-    /// The keys with their effects in this state of the list.
+    /// The keys with their effects in the current state of the list.
     fn hints(&self) -> Vec<(Command, &'static str)> {
         let of_words = if self.query.in_words {
             "search names"
@@ -287,7 +287,7 @@ impl SessionsView {
         row
     }
 
-    /// The lines below the list: the input, a confirmation, or the key hints.
+    /// The rows below the list: an input, a confirmation, or the key hints.
     fn bottom(&mut self, area: Rect, keymap: &Keymap<Command>) -> Vec<Row> {
         let width = usize::from(area.width);
         if let Some(line) = &self.naming {

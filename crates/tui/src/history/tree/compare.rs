@@ -209,7 +209,7 @@ impl Component<Command, Action> for CompareView {
     }
 
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
-        // As in the tree below it.
+        // `q` also closes the tree below this view.
         if key.typed() == Some('q') {
             cx.push(Action::CloseLayer);
         }

@@ -179,7 +179,7 @@ impl Tree {
         outbox.push(op);
     }
 
-    /// Forgets what follows a move of the tree that was refused, before a request that moves in another way.
+    /// Forgets the steps that were planned for a refused move, before a request that moves in another way.
     pub(crate) fn sending(&mut self, op: Op) -> Op {
         if let Op::Tree(TreeOp::RetryPrompt { .. } | TreeOp::TakeLane { .. }) = &op {
             (self.files, self.way_back) = (None, None);

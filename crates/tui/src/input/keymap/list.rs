@@ -24,7 +24,7 @@ const COLUMNS: Columns = Columns {
 /// One command in one context, or a keymap to use instead.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// The keymap to use, and whether it is the one in use.
+    /// The name of a keymap that the entry switches to, and whether it is the current one.
     other: Option<(&'static str, bool)>,
     context: String,
     command: Command,
@@ -146,7 +146,7 @@ impl Choice for Entry {
     }
 }
 
-/// The keymaps of osier with their changes.
+/// The keymaps, each with how it differs.
 const KEYMAPS: &[(&str, &str)] = &[
     (
         "default",

@@ -79,14 +79,14 @@ pub(super) fn word(before: &str) -> Word<'_> {
     }
 }
 
-/// A model to complete: its reference and its thinking levels.
+/// A model that can be completed: its reference and its thinking levels.
 pub(super) type NamedModel = (String, Vec<ThinkingLevel>);
 
-/// The models that arguments are completed from.
+/// The models and levels with which arguments are completed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct KnownModels<'a> {
     pub(super) all: &'a [NamedModel],
-    /// The levels of the model of the session, the current one first. Empty if it has only one.
+    /// The thinking levels of the session's model, the current one first. Empty if the model has only one level.
     pub(super) levels: &'a [ThinkingLevel],
 }
 
@@ -147,8 +147,7 @@ pub(super) fn command_or_value(
     (!candidates.is_empty()).then_some(Completion { range, candidates })
 }
 
-/// Slash commands that have a word in their description or their argument that begins with the query, or that the palette
-/// finds by it.
+/// Slash commands of which a word in the description or the argument begins with the query, or which the palette finds by the query.
 fn by_meaning(query: &str, added: &[&AddedCommand]) -> Vec<Candidate> {
     const LEAST: usize = 3;
     let query = query.to_lowercase();
@@ -162,7 +161,7 @@ fn by_meaning(query: &str, added: &[&AddedCommand]) -> Vec<Candidate> {
     };
     let rows = commands().filter_map(|info| {
         let slash = info.slash?;
-        // The best first: a value of the argument, a word of the description, a query of the palette.
+        // The best matches come first: in the argument, then in the description, then by a query of the palette.
         let found = [
             has_word(slash.argument),
             has_word(slash.description),
@@ -231,7 +230,7 @@ pub(super) fn points(word: &Word<'_>, points: &[(String, String)]) -> Option<Com
     (!candidates.is_empty()).then_some(Completion { range, candidates })
 }
 
-/// A complete name of a model with each of its thinking levels.
+/// The model named by the complete argument, with each of its thinking levels.
 fn levels_of(argument: &str, models: &[NamedModel]) -> Vec<String> {
     let named = models.iter().find(|(model, _)| {
         let rest = argument.strip_prefix(model.as_str());
@@ -550,7 +549,7 @@ mod tests {
             .1[0],
             "/keys "
         );
-        // Without its start, the alias is not offered, but commands with such a word in their description are.
+        // The query is not the start of the alias, so only commands with such a word in their description match.
         assert_eq!(
             texts(command_or_value(
                 &word("/side"),

@@ -51,7 +51,7 @@ impl Editor {
         }
     }
 
-    /// The question to an MCP server that the word at the cursor needs now.
+    /// The question that an MCP server must answer for the word at the cursor; `None` if there is none now.
     pub fn wanted_server_words(&mut self) -> Option<(u64, String)> {
         let Completer {
             server_words,
@@ -61,7 +61,7 @@ impl Editor {
         server_words.want(self.area.before_cursor(), resources)
     }
 
-    /// Stores the values of an MCP server.
+    /// Stores the values that an MCP server offers.
     pub fn set_server_words(&mut self, request: u64, values: Vec<String>) {
         if self.completer.server_words.store(request, values) && !self.is_choosing() {
             self.offer_completion();
@@ -75,7 +75,7 @@ impl Editor {
         }
     }
 
-    /// The thinking levels of the model of the session. A model with one level has none to choose.
+    /// Sets the thinking levels of the session's model. A model with one level offers none.
     pub fn set_levels(&mut self, model: &ModelInfo, current: ThinkingLevel) {
         let levels = &model.thinking_levels;
         let others = levels.iter().copied().filter(|level| *level != current);
@@ -88,7 +88,7 @@ impl Editor {
         };
     }
 
-    /// References of the models that are known, with their thinking levels.
+    /// Sets the references of the known models, with their thinking levels.
     pub fn set_models(&mut self, models: Vec<(String, Vec<ThinkingLevel>)>) {
         self.completer.models = Some(models);
         if self.completer.offer.is_none() {

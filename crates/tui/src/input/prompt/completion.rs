@@ -53,7 +53,7 @@ pub(super) struct Completer {
     /// Not set before they are requested.
     pub(super) models: Option<Vec<candidates::NamedModel>>,
     pub(super) models_asked: bool,
-    /// The thinking levels of the model of the session, the current one first.
+    /// The thinking levels of the session's model, the current one first.
     pub(super) levels: Vec<ThinkingLevel>,
     /// Ids and texts of the prompts of the session, for the commands that they are typed for.
     pub(super) points: Option<Vec<(String, String)>>,
@@ -62,7 +62,7 @@ pub(super) struct Completer {
     pub(super) prompts: Vec<AddedCommand>,
     /// The resources of MCP servers, as `server:uri`.
     pub(super) resources: Vec<String>,
-    /// Values that MCP servers offer for what is typed.
+    /// Values that MCP servers offer for the word being typed.
     pub(super) server_words: ServerWords,
     /// Symbols of the project.
     pub(super) symbols: Symbols,
@@ -144,7 +144,7 @@ impl Completer {
         None
     }
 
-    /// The prompt of an MCP server that is typed, with the values of its argument, if they are known.
+    /// The prompt of an MCP server that the user is typing, with the values of its argument; `None` if no values are known.
     fn typed_prompt(&self, before: &str) -> Option<AddedCommand> {
         let values = self.server_words.of(before);
         let (name, argument) = before.strip_prefix('/')?.split_once(' ')?;

@@ -16,9 +16,9 @@ use osier_term::{Keymap, Row, Span, Token};
 pub(crate) const PANEL: Token = Token::User;
 /// The mark before the prompt.
 const PROMPT_MARK: &str = "❯ ";
-/// Shown in an empty prompt whose keys write nothing.
+/// The text in an empty prompt while keys do not insert text.
 const NORMAL: &str = "i to write, : for commands";
-/// The mode in which the keys go to the conversation.
+/// The name of the mode in which keys go to the conversation.
 const BROWSING: &str = "browsing";
 /// Rows of the list that completes.
 const COMPLETION_ROWS: u16 = 12;
@@ -53,8 +53,8 @@ impl Prompt {
         surface.paint(&rows, areas.queue);
     }
 
-    /// Draws the text and the row above it; returns where the cursor belongs. `elsewhere` says where the keys go, if they do
-    /// not come here.
+    /// Draws the text and the row above it. Returns the position of the cursor. If keys do not go to the prompt, `elsewhere` says where
+    /// they go.
     pub(crate) fn draw_editor(
         &mut self,
         areas: Areas,

@@ -133,7 +133,7 @@ impl Prompt {
         self.returned = Some(self.editor.edits());
     }
 
-    /// Puts prompts that were not sent into the editor, with their files.
+    /// Puts prompts that were not sent back into the editor, with their files.
     pub(crate) fn return_unsent(&mut self, prompts: &[UserMessage]) {
         self.editor.clear();
         self.put_back(prompts);
@@ -214,8 +214,8 @@ impl Prompt {
         self.find_symbols(outbox);
     }
 
-    /// Searches for the symbols that match the word at the cursor, and asks MCP servers for values. One search and one
-    /// question run at a time.
+    /// Requests the symbols that match the word at the cursor, and values from MCP servers. At most one request of each kind runs at a
+    /// time.
     fn find_symbols(&mut self, outbox: &mut Outbox) {
         if let Some((request, query)) = self.editor.wanted_symbols() {
             outbox.push(Op::FindSymbols { request, query });
@@ -334,7 +334,7 @@ mod tests {
         assert!(prompt.on_command(Command::WordLeft, &mut outbox));
         prompt.return_prompt(None);
         assert_eq!(prompt.editor.text(), "edit me!");
-        // Prompts of the command line that were not sent.
+        // The command line gave these prompts, and they were not sent.
         prompt.return_unsent(&[sent.clone(), message("then this")]);
         let numbers = prompt.editor.attachments();
         assert_eq!(prompt.attached(&numbers), sent.attachments);

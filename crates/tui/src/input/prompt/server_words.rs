@@ -1,20 +1,20 @@
-//! Values of MCP servers for the word at the cursor: one question at a time runs in the session, so that typing never waits.
+//! Values that MCP servers offer for the word at the cursor. Only one question runs at a time, so that typing never waits.
 
-/// The values that are known, and the question that runs.
+/// The known values, and the question that runs.
 #[derive(Debug, Default)]
 pub(super) struct ServerWords {
-    /// The last text that was sent.
+    /// The text of the last question.
     text: String,
     request: u64,
     is_running: bool,
-    /// The text that `found` continues.
+    /// The text to which the values in `found` belong.
     found_for: String,
     found: Vec<String>,
 }
 
 impl ServerWords {
-    /// The question for `text`, the prompt up to the cursor, unless it was asked already, another one runs, or no server
-    /// is named.
+    /// The question about `text`, the prompt up to the cursor. `None` if the same question was asked before, another one runs, or the text
+    /// names no server.
     pub(super) fn want(&mut self, text: &str, resources: &[String]) -> Option<(u64, String)> {
         let of_prompt = text.starts_with("/mcp__") && text.contains(char::is_whitespace);
         let word = text.rsplit(char::is_whitespace).next().unwrap_or_default();
@@ -34,7 +34,7 @@ impl ServerWords {
         Some((self.request, text.to_owned()))
     }
 
-    /// Stores an answer; returns whether it belongs to the question that runs.
+    /// Stores an answer. Returns whether it answers the question that runs.
     pub(super) fn store(&mut self, request: u64, found: Vec<String>) -> bool {
         if request != self.request || !self.is_running {
             return false;
@@ -45,7 +45,7 @@ impl ServerWords {
         true
     }
 
-    /// The values for the last word of `text`, if they are known.
+    /// The known values for the last word of `text`.
     pub(super) fn of(&self, text: &str) -> &[String] {
         let rest = text.strip_prefix(&*self.found_for);
         match rest {

@@ -216,7 +216,7 @@ impl App {
             Event::Budget { budget } => self.footer.budget = *budget,
             Event::CodeServers { servers } => self.footer.code_servers.clone_from(servers),
             Event::Usage { spending } => {
-                // The complete count: the footer agrees with it from then on.
+                // This count is complete, so the footer continues from it.
                 self.footer.total = spending.total;
                 usage::show(spending, &mut self.transcript);
             }

@@ -595,7 +595,7 @@ fn an_open_terminal_is_named_before_osier_quits() {
     assert!(shown.contains("Quit and stop it"), "{shown}");
 }
 
-/// Also calls outside of the conversation, such as that of a compaction.
+/// The footer also counts calls outside of the conversation, such as for a compaction.
 #[test]
 fn the_footer_counts_every_call_of_a_model() {
     let (mut app, now) = (app(), Instant::now());

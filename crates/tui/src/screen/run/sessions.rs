@@ -99,7 +99,7 @@ impl Screen {
     fn tell(&mut self, message: &str) {
         let app = &mut self.tabs.front.app;
         app.transcript.notice(Severity::Error, message);
-        // The view in front covers the notice.
+        // A view covers the notice, so the error is also a toast.
         if !app.writes() {
             self.toast(Toast::error(message));
         }

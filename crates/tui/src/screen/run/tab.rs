@@ -76,7 +76,7 @@ enum Opening {
     Done,
 }
 
-/// A prompt of the command line for the editor, with text that was piped in and its files.
+/// A prompt of the command line for the editor, with piped text and files.
 fn whole(prompt: Prompt) -> UserMessage {
     UserMessage {
         text: prompt.text,
@@ -242,7 +242,7 @@ impl Tab {
         }
     }
 
-    /// The name of the session, or the start of its first prompt. A fork says of what it is one.
+    /// The name of the session, or the start of its first prompt. The title of an unnamed fork also names its source.
     pub(crate) fn title(&self) -> String {
         let (name, source) = (&self.app.session.name, &self.app.session.fork_of);
         let prompt = Some(&*self.seen.prompt).filter(|prompt| !prompt.is_empty());

@@ -114,7 +114,7 @@ const SHOWN: &[(FooterPart, Show, u8)] = &[
 ];
 
 impl Footer {
-    /// Counts a call of a model: one of the conversation, a subagent, a compaction or a review.
+    /// Counts a model call of the conversation, a subagent, a compaction or a review.
     pub(crate) fn count(&mut self, entry: &AccountingEntry) {
         if let AccountingEntry::Llm { usage, .. } = entry {
             self.total += *usage;

@@ -10,7 +10,7 @@ use osier_term::{Row, Span, Token};
 const KEPT: u8 = 8;
 /// Fewest columns of a name that is cut.
 const LEAST_COLUMNS: usize = 8;
-/// Written before the thinking level where the sides leave so many columns more.
+/// The word before the thinking level. It is shown if at least `NAMED_LEVEL` more columns stay free.
 const LEVEL: &str = "thinking ";
 const NAMED_LEVEL: usize = 4;
 /// Columns of the left side that the provider of the model makes room for.
@@ -191,7 +191,7 @@ fn drop_provider(pieces: &mut [Piece]) {
     }
 }
 
-/// Says which part is the thinking level; false without one.
+/// Adds the word for the thinking level. Returns false if the row has no level.
 fn name_level(pieces: &mut [Piece]) -> bool {
     let mut pieces = pieces.iter_mut();
     let level = pieces.find(|piece| piece.part == FooterPart::Thinking);

@@ -262,7 +262,7 @@ impl Choose {
             "" => String::new(),
             about => format!("  {about}"),
         };
-        // The meaning of a mode is known from elsewhere: a part of it would only be noise.
+        // The user knows the meaning of a mode from elsewhere, so a part of it is not worth showing.
         let is_optional = matches!(line.action, ChoiceAction::Answer(Answer::Approve { .. }));
         if !is_optional || row.width() + text::width(&about) <= inner {
             row.push(about, face(Token::Text));

@@ -128,7 +128,7 @@ impl Dialog {
             Body::Write(write) => write.rows(width, most.saturating_sub(rows.len() + 1)),
             Body::Fields(fields) => fields.rows(width),
         };
-        // A subject that would lose its last rows takes those of the conversation, but one.
+        // A subject that would not fit takes rows of the conversation, except the last one.
         let needed = 1 + rows.len() + subject + body.rows.len();
         let all = usize::from(above_footer.saturating_sub(1));
         let most = if subject > 0 && needed <= all {
@@ -281,7 +281,7 @@ impl Dialog {
                 &[(Command::ExternalEditor, "editor")],
             ));
         }
-        // Where rows are missing, the key that shows them comes first.
+        // If rows are hidden, the key that shows them comes first.
         let place = if self.is_cut() || self.setting.cut != (0, 0) {
             parts.len().min(1)
         } else {
