@@ -286,7 +286,7 @@ fn manual_page_of_a_command_is_found_by_its_words() {
         ),
         (
             &["man", "mcp", "zzz"],
-            "osier: no manual page for `osier mcp zzz`; expected one of add, list, rm, test, login\n",
+            "osier: no manual page for `osier mcp zzz`; expected one of add, list, rm, test, login, serve\n",
         ),
         (
             &["man", "doctor", "zzz"],

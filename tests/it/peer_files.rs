@@ -204,7 +204,7 @@ fn files_outside_of_a_project_are_not_attached_for_its_commands() {
 #[test]
 fn hooks_of_the_user_are_named_until_the_user_decides() {
     let hook = r#"{"hooks": {"UserPromptSubmit": [{"hooks": [
-        {"type": "command", "command": "echo '{\"systemMessage\": \"checked\"}'"}]}], "Setup": []}}"#;
+        {"type": "command", "command": "echo '{\"systemMessage\": \"checked\"}'"}]}], "CwdChanged": []}}"#;
     let answer = json!([{"steps": [{"text": "Done."}]}]);
     let undecided = place(&[(".claude/settings.json", hook)], &[]);
     let output = print(&undecided, &answer, &[], "go");
@@ -227,7 +227,7 @@ fn hooks_of_the_user_are_named_until_the_user_decides() {
     assert!(
         output
             .stderr
-            .contains("osier has no event `Setup`; its hooks do not run"),
+            .contains("osier has no event `CwdChanged`; its hooks do not run"),
         "{}",
         output.stderr
     );

@@ -7,6 +7,7 @@
 
 mod attacks;
 mod denied;
+mod earlier_commands;
 mod namespaces;
 mod network;
 mod shared;

@@ -117,14 +117,26 @@ impl Layout {
         self.show(cwd);
         let above = cwd.ancestors().skip(1);
         let mut above = above.filter(|path| path.join(".git").exists());
-        if let Some(root) = above.next() {
+        // Anybody can put a `.git` into `/tmp`, which then is no repository.
+        let is_place = |root: &Path| self.mounts.at(root).is_some_and(|(mount, _)| mount == root);
+        if let Some(root) = above.next().filter(|root| !is_place(root)) {
             self.show(root);
         }
     }
 
-    /// Lets a command write to `path`.
+    /// Keeps commands from moving the directories above osier's own files, if they can write there: the next command would find
+    /// the files under another name.
+    pub(super) fn keep_hidden(&mut self, folders: &Folders) {
+        for folder in [&folders.config, &folders.data] {
+            if let Ok(path) = folder.canonicalize() {
+                self.pin(&path);
+            }
+        }
+    }
+
+    /// Lets a command write to the real `path`, unless an earlier command has put a link there or above it.
     pub(super) fn open(&mut self, path: &Path) {
-        if let Ok(path) = path.canonicalize() {
+        if path.canonicalize().is_ok_and(|real| real == path) {
             self.mounts.add(path, Source::Writable);
         }
     }
@@ -136,6 +148,9 @@ impl Layout {
             Ok(_) => Source::Blocked,
             Err(_) => return,
         };
+        // What lies below would be mounted later, and so be visible.
+        self.mounts.remove_below(path);
+        self.links.retain(|link| !link.starts_with(path));
         if !self.mounts.hides(path) {
             self.pin(path);
             self.mounts.add(path, source);
@@ -148,7 +163,7 @@ impl Layout {
             return;
         }
         self.mounts.lock_below(path);
-        if self.mounts.may_write(path) {
+        if self.mounts.is_open(path) {
             self.pin(path);
             self.mounts.add(path, Source::ReadOnly);
         }
@@ -187,10 +202,10 @@ impl Layout {
         writable
     }
 
-    /// Makes `paths` read-only again.
+    /// Makes `paths` read-only again. Commands can choose them by links, so that hidden ones stay hidden.
     pub(super) fn protect(&mut self, paths: &[PathBuf]) {
         for path in paths {
-            if self.mounts.may_write(path) || self.mounts.hides(path) {
+            if self.mounts.is_open(path) {
                 self.mounts.add(path, Source::ReadOnly);
             }
         }

@@ -18,7 +18,7 @@ use super::denied::{Denial, Denied};
 #[cfg(target_os = "linux")]
 use super::mounts::Source;
 use super::network::{Asker, Proxies};
-use super::protected::{Identities, Protected};
+use super::protected::{Identities, Protected, git_directories};
 use super::report::Report;
 use super::scope::{self, Scope};
 use super::spec::{Network, Spec, Stage};
@@ -27,6 +27,7 @@ use super::starter;
 use osier_base::folders::Folders;
 use osier_base::leftovers::TemporaryFolder;
 use osier_base::process::Invocation;
+use osier_base::real_path;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
 use osier_protocol::{NetworkAccess, SandboxMode};
 use requested::Requested;
@@ -50,6 +51,8 @@ pub struct Confinement {
     /// Whether the starter makes namespaces and mounts itself, without bubblewrap.
     starts_alone: Arc<OnceLock<bool>>,
     protected: Protected,
+    /// The directories of the repository that `.git` named at the start.
+    repositories: Vec<PathBuf>,
     /// Read-only directories that are not hidden.
     shown: Mutex<BTreeSet<PathBuf>>,
 }
@@ -83,14 +86,28 @@ impl Confinement {
             starter: OnceLock::new(),
             starts_alone: Arc::default(),
             protected: Protected::default(),
+            repositories: Vec::new(),
             shown: Mutex::default(),
         }
+        .with_repositories()
     }
 
     /// Hides osier's own files from commands.
     #[must_use]
     pub fn hiding(mut self, folders: &Folders) -> Self {
         self.folders = Some(folders.clone());
+        self.with_repositories()
+    }
+
+    /// Finds the directories of the repository now, before a command could let `.git` name others.
+    fn with_repositories(mut self) -> Self {
+        let folders = self.folders.iter();
+        let own = folders.flat_map(|folders| [&folders.config, &folders.data]);
+        let own: Vec<PathBuf> = own.filter_map(|path| path.canonicalize().ok()).collect();
+        let is_own = |path: &PathBuf| own.iter().any(|folder| path.starts_with(folder));
+        let mut found = git_directories(&self.cwd.join(".git"));
+        found.retain(|path| path.join("HEAD").is_file() && !is_own(path));
+        self.repositories = found;
         self
     }
 
@@ -100,9 +117,13 @@ impl Confinement {
         if other.cwd == self.cwd {
             return Arc::clone(self);
         }
+        let other = Self {
+            folders: self.folders.clone(),
+            ..other
+        };
+        let other = other.with_repositories();
         Arc::new(Self {
             helper: self.helper.clone(),
-            folders: self.folders.clone(),
             requested: Arc::clone(&self.requested),
             backend: Arc::clone(&self.backend),
             starts_alone: Arc::clone(&self.starts_alone),
@@ -121,7 +142,11 @@ impl Confinement {
         let mut requested = self.requested.lock();
         requested.mode = mode;
         requested.network = network.into();
-        requested.writable = writable;
+        // Now, before a command could put a link there.
+        let real = writable
+            .into_iter()
+            .map(|path| real_path::resolve(&path).real);
+        requested.writable = real.collect();
     }
 
     /// Sets what commands cannot use: [`Self::limit`] says how far that holds.

@@ -35,6 +35,12 @@ impl Mounts {
         self.0.push((path, source));
     }
 
+    /// Removes the mounts below `path`.
+    pub(super) fn remove_below(&mut self, path: &Path) {
+        self.0
+            .retain(|(mount, _)| mount == path || !mount.starts_with(path));
+    }
+
     /// Makes the writable mounts at and below `path` read-only.
     pub(super) fn lock_below(&mut self, path: &Path) {
         for (mount, source) in &mut self.0 {

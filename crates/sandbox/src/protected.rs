@@ -117,7 +117,7 @@ impl Protected {
 }
 
 /// `.git` itself, and the directories that it names when it is the file of a worktree or a submodule.
-fn git_directories(git: &Path) -> Vec<PathBuf> {
+pub(super) fn git_directories(git: &Path) -> Vec<PathBuf> {
     let folder = git.parent().unwrap_or(Path::new("/"));
     let mut found = vec![git.to_owned()];
     let pointer = |path: &Path| {

@@ -89,7 +89,7 @@ pub(super) fn arguments(
     arguments.extend(alone.map(|(_, cwd)| word('w', cwd)));
     for path in &spec.writable {
         // A mount is what it hides: a file or a directory.
-        arguments.push(word(if path.is_file() { 'f' } else { 'd' }, path));
+        arguments.push(word(if path.is_dir() { 'd' } else { 'f' }, path));
     }
     arguments.push("--".into());
     Some(arguments)

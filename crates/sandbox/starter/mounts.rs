@@ -15,7 +15,7 @@ use crate::system::{
 };
 
 const MS_BIND: usize = 4096;
-const MS_SLAVE_RECURSIVE: usize = 1 << 19 | 1 << 14;
+const MS_PRIVATE_RECURSIVE: usize = 1 << 18 | 1 << 14;
 const MNT_DETACH: usize = 2;
 const OPEN_TREE_CLONE: usize = 1;
 const RECURSIVE: usize = 0x8000;
@@ -164,8 +164,9 @@ impl Root {
     /// Copies all mounts. The copy is mounted over `/`, where only its open file leads to it.
     pub fn copy() -> Self {
         let root = c"/".as_ptr().cast();
-        let slave = [pointer(c""), pointer(c"/"), 0, MS_SLAVE_RECURSIVE, 0];
-        check(system_call(call::MOUNT, slave), "cannot separate the mounts");
+        // Mounts that the host makes later would arrive without the attributes of the others.
+        let private = [pointer(c""), pointer(c"/"), 0, MS_PRIVATE_RECURSIVE, 0];
+        check(system_call(call::MOUNT, private), "cannot separate the mounts");
         let host = check_at(find(AT_FDCWD, root), "cannot open", root);
         let tree = copied(host, READ_ONLY | NO_SETUID | NO_DEVICES, root);
         let arguments = [tree, pointer(c""), host, pointer(c""), MOVE_MOUNT_BY_FILES];

@@ -3,7 +3,7 @@
 use core::ffi::CStr;
 
 use crate::mounts::{Root, Terminal, keep_links};
-use crate::process::{deny_privileges, drop_capabilities, wait_for};
+use crate::process::{deny_privileges, drop_capabilities, ignore_interrupts, wait_for};
 use crate::system::{
     AT_FDCWD, Arguments, EAGAIN, ENOENT, NOT_RUN, O_CLOEXEC, O_NONBLOCK, O_PATH_CLOEXEC, O_WRONLY, SIGCHLD,
     call, check, check_at, close, close_files, exit, new_call, open, pointer, system_call,
@@ -42,6 +42,7 @@ pub fn enter(kinds: usize, owner: usize, arguments: &mut Arguments) {
     let child = system_call(call::CLONE, [kinds | SIGCHLD, 0, 0, 0, 0]);
     let child = check(child, "cannot create namespaces");
     if child != 0 {
+        ignore_interrupts();
         drop_capabilities();
         exit(wait_for(child));
     }

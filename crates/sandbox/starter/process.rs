@@ -2,6 +2,9 @@
 
 use crate::system::{EINTR, EINVAL, EPERM, call, check, system_call};
 
+const SIGINT: usize = 2;
+const SIGQUIT: usize = 3;
+
 const PR_CAPBSET_DROP: usize = 24;
 const PR_SET_NO_NEW_PRIVS: usize = 38;
 const PR_CAP_AMBIENT: usize = 47;
@@ -30,6 +33,16 @@ pub fn drop_capabilities() {
     let none = [0_u32; 6];
     let arguments = [header.as_ptr() as usize, none.as_ptr() as usize, 0, 0, 0];
     check(system_call(call::CAPSET, arguments), step);
+}
+
+/// Ignores the keys that interrupt the programs of a terminal: only the command is meant, in the same group.
+pub fn ignore_interrupts() {
+    const IGNORE: u64 = 1;
+    for signal in [SIGINT, SIGQUIT] {
+        let action = [IGNORE, 0, 0, 0];
+        let arguments = [signal, action.as_ptr() as usize, 0, size_of::<u64>(), 0];
+        check(system_call(call::SIGACTION, arguments), "cannot ignore signals");
+    }
 }
 
 /// Waits until `child` ends, and for processes that it leaves behind. Returns the exit code that a shell would report.

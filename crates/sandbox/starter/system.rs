@@ -9,6 +9,7 @@ pub mod call {
     pub const READ: usize = 0;
     pub const WRITE: usize = 1;
     pub const CLOSE: usize = 3;
+    pub const SIGACTION: usize = 13;
     pub const IOCTL: usize = 16;
     pub const SOCKET: usize = 41;
     pub const CLONE: usize = 56;
@@ -56,6 +57,7 @@ pub mod call {
     pub const CAPSET: usize = 91;
     pub const EXIT_GROUP: usize = 94;
     pub const UNSHARE: usize = 97;
+    pub const SIGACTION: usize = 134;
     pub const UMASK: usize = 166;
     pub const PRCTL: usize = 167;
     pub const GETPPID: usize = 173;

@@ -180,7 +180,7 @@ async fn completion_list_uses_arrows_and_esc() {
         .type_text("/thinking ")
         .press("down down")
         .press("tab");
-    assert_eq!(screen.editor(), "/thinking low");
+    assert_eq!(screen.editor(), "/thinking high");
     screen.press("esc ctrl+c").type_text("/thi").press("esc");
     assert!(!screen.screen().contains("set the thinking level"));
     assert_eq!(screen.editor(), "/thi");

@@ -175,8 +175,18 @@ impl Search<'_> {
     fn git_hooks(&mut self, folders: &[PathBuf]) -> Result<(), String> {
         for folder in folders {
             self.hooks_in(folder, "")?;
-            if folder.is_dir() && folder.starts_with(self.project) {
-                self.reach.folders.insert(folder.clone(), true);
+            if !folder.starts_with(self.project) {
+                continue;
+            }
+            // Git never runs the examples that it puts into each repository.
+            let is_example = |entry: &Path| entry.extension().is_some_and(|end| end == "sample");
+            let entries = folder.read_dir().into_iter().flatten().flatten();
+            for entry in entries.map(|entry| entry.path()) {
+                if entry.is_dir() {
+                    self.reach.folders.insert(entry, true);
+                } else if !is_example(&entry) {
+                    self.reach.files.insert(entry);
+                }
             }
         }
         Ok(())

@@ -136,11 +136,18 @@ impl Confinement {
         }
         drop(shown);
         layout.show_project(&self.cwd);
+        for path in &self.repositories {
+            layout.show(path);
+        }
         if requested.effective() == SandboxMode::Workspace {
             for path in requested.writable.iter().chain([&self.cwd]) {
                 layout.open(path);
             }
             layout.protect(protected);
+            layout.lock(temporary.root());
+            if let Some(folders) = &self.folders {
+                layout.keep_hidden(folders);
+            }
         }
         self.deny_in(&mut layout, requested)?;
         Ok(layout)

@@ -207,7 +207,7 @@ impl List {
                 self.select.list_all(false);
             }
         }
-        if self.select.total() != total {
+        if self.select.total() != total && !self.select.is_empty() {
             // A shorter list needs fewer rows.
             self.opened = None;
         }
