@@ -129,14 +129,12 @@ fn run(
     let Ok(invocation) = confinement.wrap(shell) else {
         return String::new();
     };
-    let words = invocation.args.iter().map(|word| word.to_string_lossy());
-    let temporary = words
-        .filter_map(|word| {
-            let start = word.find("/tmp/osier-tmp-")?;
-            let name = word[start + 5..].split('/').next()?;
-            Some(format!("/tmp/{name}"))
-        })
-        .next();
+    let mut words = invocation.args.iter().map(|word| word.to_string_lossy());
+    let temporary = words.find_map(|word| {
+        let start = word.find("/tmp/osier-tmp-")?;
+        let name = word[start + 5..].split('/').next()?;
+        Some(format!("/tmp/{name}"))
+    });
     let output = Command::new(&invocation.program)
         .args(&invocation.args)
         .envs(invocation.env)
