@@ -117,7 +117,7 @@ impl Layout {
         self.show(cwd);
         let above = cwd.ancestors().skip(1);
         let mut above = above.filter(|path| path.join(".git").exists());
-        // Anybody can put a `.git` into `/tmp`, which then is no repository.
+        // Any user can put a `.git` into `/tmp`, which then is no repository.
         let is_place = |root: &Path| self.mounts.at(root).is_some_and(|(mount, _)| mount == root);
         if let Some(root) = above.next().filter(|root| !is_place(root)) {
             self.show(root);
@@ -148,7 +148,7 @@ impl Layout {
             Ok(_) => Source::Blocked,
             Err(_) => return,
         };
-        // What lies below would be mounted later, and so be visible.
+        // Mounts below would be made later, and would be visible.
         self.mounts.remove_below(path);
         self.links.retain(|link| !link.starts_with(path));
         if !self.mounts.hides(path) {

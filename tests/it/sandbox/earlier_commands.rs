@@ -118,7 +118,7 @@ const ATTACKS: &[Attack] = &[
     },
 ];
 
-/// What a command prints; nothing if it cannot start.
+/// The output of a command; empty if it cannot start.
 fn run(
     confinement: &Confinement,
     script: &str,
