@@ -111,7 +111,10 @@ function scroll(page, distance, key) {
     async ([distance, key]) => {
       const place = () => document.querySelector(`.message[data-key="${key}"]`).getBoundingClientRect().top;
       const before = place();
-      document.querySelector("#scroller").scrollTop += distance;
+      const scroller = document.querySelector("#scroller");
+      // The scroll is the user's, also if the size of the content changes in the same frame.
+      scroller.dispatchEvent(new WheelEvent("wheel", { bubbles: true, deltaY: distance }));
+      scroller.scrollTop += distance;
       for (let frame = 0; frame < 2; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));
       return place() - before;
     },
