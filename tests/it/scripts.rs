@@ -709,6 +709,7 @@ fn the_codex_sdk_runs_threads() {
         {"when": {"toolResult": "one"}, "steps": [{"text": "ran"}]},
         {"when": {"user": "second"}, "steps": [{"text": "seen"}]},
         {"when": {"user": "third"}, "steps": [{"text": "{\"a\": 1}"}]},
+        {"when": {"user": "fourth"}, "steps": [{"text": "known"}]},
     ]);
     assert_eq!(
         sdk_script(&node, "codex.mjs", &[&directory], &turns),
@@ -716,6 +717,8 @@ fn the_codex_sdk_runs_threads() {
          seen agent_message 5\n\
          {\"a\": 1} agent_message 5\n\
          one thread true\n\
+         known agent_message 5\n\
+         resumed true\n\
          unknown argument `--thread-source`\n"
     );
 }

@@ -14,25 +14,22 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::credentials;
 use crate::jsonrpc::{
     self, AcpClient, Incoming, Outgoing, decode, encode, error, internal_error, invalid_params,
 };
 use crate::mcp_servers;
 use crate::prompt;
 use crate::session::{self, Lifecycle, OpenKind, SessionCommand};
+use crate::stored;
 use osier_base::{terminal_output, visible};
-use osier_index::SessionIndex;
 use osier_rpc::LINE_LIMIT;
 use osier_rpc::lines::{Line, LineReader};
-use osier_session::accounts::Accounts;
 use osier_session::{SessionChoice, SessionSetup};
 use osier_settings::Settings;
-use osier_store::{Scope, SessionDirectory};
 
 /// The id of the authentication method.
 const AUTH_METHOD: &str = "terminal";
-/// Sessions in one response to `session/list`.
-const PAGE_SIZE: usize = 100;
 /// Queued messages to the client. Sessions wait while the queue is full.
 const QUEUE_SIZE: usize = 64;
 
@@ -108,21 +105,25 @@ struct OpenRequest {
     cwd: PathBuf,
     additional_directories: Option<Vec<PathBuf>>,
     mcp_servers: Option<Vec<Value>>,
+    system_prompt: Option<acp::SystemPrompt>,
 }
 
 /// The parameters that osier reads for each method, besides `_meta`.
-const PARAMETERS: [(&str, &[&str]); 15] = [
+const PARAMETERS: [(&str, &[&str]); 18] = [
     (
         "initialize",
         &["protocolVersion", "clientCapabilities", "clientInfo"],
     ),
     ("authenticate", &["methodId"]),
     ("logout", &[]),
+    ("auth/status", &[]),
     ("session/list", &["cwd", "cursor"]),
     ("session/delete", &["sessionId"]),
+    ("session/status", &["sessionId"]),
+    ("session/set_title", &["sessionId", "title"]),
     (
         "session/new",
-        &["cwd", "additionalDirectories", "mcpServers"],
+        &["cwd", "additionalDirectories", "mcpServers", "systemPrompt"],
     ),
     ("session/load", OPEN),
     ("session/resume", OPEN),
@@ -137,7 +138,13 @@ const PARAMETERS: [(&str, &[&str]); 15] = [
     ("session/cancel", &["sessionId"]),
     ("$/cancel_request", &["requestId"]),
 ];
-const OPEN: &[&str] = &["sessionId", "cwd", "additionalDirectories", "mcpServers"];
+const OPEN: &[&str] = &[
+    "sessionId",
+    "cwd",
+    "additionalDirectories",
+    "mcpServers",
+    "systemPrompt",
+];
 
 /// The parameters that have no effect. Editors send parameters that are newer than osier's version
 /// of the protocol.
@@ -282,7 +289,15 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
         match method {
             "initialize" => return Ok(Some(self.initialize(&params))),
             "authenticate" => return self.authenticate(id, &decode(params)?),
-            "session/list" => return self.list_sessions(&decode(params)?).map(Some),
+            "auth/status" => {
+                decode::<acp::AuthStatusRequest>(params)?;
+                return credentials::status(&self.template).map(Some);
+            }
+            "session/list" => {
+                return stored::list(&self.template.folders, &decode(params)?).map(Some);
+            }
+            "session/status" => return self.session_status(&decode(params)?).map(Some),
+            "session/set_title" => self.set_title(id, decode(params)?)?,
             "session/delete" => return self.delete_session(&decode(params)?).map(Some),
             "session/new" => self.open(id, OpenKind::New, decode(params)?)?,
             "session/load" => self.open(id, OpenKind::Load, decode(params)?)?,
@@ -344,6 +359,14 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             .resume(acp::SessionResumeCapabilities::new())
             .close(acp::SessionCloseCapabilities::new())
             .fork(acp::SessionForkCapabilities::new())
+            .status(acp::SessionStatusCapabilities::new())
+            .title(acp::SessionTitleCapabilities::new())
+            .system_prompt(
+                acp::SessionSystemPromptCapabilities::new().mode(
+                    acp::SessionSystemPromptModeCapabilities::new()
+                        .override_(acp::SessionSystemPromptOverrideCapabilities::new()),
+                ),
+            )
             .additional_directories(acp::SessionAdditionalDirectoriesCapabilities::new());
         let agent_capabilities = acp::AgentCapabilities::new()
             .load_session(true)
@@ -354,7 +377,11 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
                     .embedded_context(true),
             )
             .mcp_capabilities(acp::McpCapabilities::new().http(true).sse(true))
-            .auth(acp::AgentAuthCapabilities::new().logout(acp::LogoutCapabilities::new()))
+            .auth(
+                acp::AgentAuthCapabilities::new()
+                    .logout(acp::LogoutCapabilities::new())
+                    .status(acp::AuthStatusCapabilities::new()),
+            )
             .session_capabilities(session_capabilities);
         let info = acp::Implementation::new(osier_base::PROGRAM, env!("CARGO_PKG_VERSION"));
         acp::AgentResponse::InitializeResponse(
@@ -391,9 +418,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
         let (client, template) = (self.client.clone(), self.template.clone());
         let sessions: Vec<_> = self.sessions.values().cloned().collect();
         osier_base::task::spawn(async move {
-            let accounts =
-                Accounts::load(&template.folders, &template.settings, &template.environment);
-            let removed = accounts.remove_all().await;
+            let removed = credentials::accounts(&template).remove_all().await;
             for commands in sessions {
                 let _ = commands.send(SessionCommand::Reload(None));
             }
@@ -430,7 +455,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
         let servers = request.mcp_servers.unwrap_or_default().into_iter();
         let servers = servers.map(mcp_servers::config).collect::<Result<_, _>>()?;
         let (settings, _) = Settings::load_for(&self.template.folders, &cwd);
-        let setup = SessionSetup {
+        let mut setup = SessionSetup {
             cwd,
             directories,
             settings,
@@ -438,44 +463,16 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             servers,
             ..self.template.clone()
         };
+        if let Some(prompt) = request.system_prompt {
+            prompt::add_system_prompt(&mut setup, prompt)?;
+        }
         self.opening += 1;
         let (client, lifecycle) = (self.client.clone(), self.lifecycle.clone());
         osier_base::task::spawn(session::run(setup, kind, id, client, lifecycle));
         Ok(())
     }
 
-    fn list_sessions(&self, request: &acp::ListSessionsRequest) -> acp::Result<acp::AgentResponse> {
-        let scope = request.cwd.as_deref().map_or(Scope::All, Scope::Project);
-        let start: usize = match request.cursor.as_deref().map(str::parse) {
-            None => 0,
-            Some(Ok(start)) => start,
-            Some(Err(_)) => {
-                let text = "invalid `cursor`; expected a `nextCursor` of this agent";
-                return Err(invalid_params(text));
-            }
-        };
-        let directory = SessionDirectory::new(&self.template.folders.data);
-        let sessions = directory.list(scope);
-        let sessions = sessions
-            .map_err(|error| internal_error(error.to_string()))?
-            .into_iter();
-        let mut sessions = sessions
-            .filter(|session| Path::new(&session.cwd).is_absolute())
-            .skip(start);
-        let page = sessions.by_ref().take(PAGE_SIZE).map(|session| {
-            let updated = jiff::Timestamp::from_millisecond(session.modified).ok();
-            acp::SessionInfo::new(session.id, session.cwd)
-                .title(session.name.or(session.first_prompt))
-                .updated_at(updated.map(|time| time.to_string()))
-        });
-        let response = acp::ListSessionsResponse::new(page.collect());
-        let next = sessions.next().map(|_| (start + PAGE_SIZE).to_string());
-        Ok(acp::AgentResponse::ListSessionsResponse(
-            response.next_cursor(next),
-        ))
-    }
-
-    /// Moves a session to the trash. `osier sessions restore` restores it.
+    /// Moves a session to the trash, if it is closed.
     fn delete_session(
         &self,
         request: &acp::DeleteSessionRequest,
@@ -485,13 +482,34 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             let text = format!("session `{id}` is open; close it first with `session/close`");
             return Err(error(acp::ErrorCode::InvalidRequest, text));
         }
-        let data = &self.template.folders.data;
-        SessionDirectory::new(data)
-            .find(&id.0)
-            .and_then(|path| SessionIndex::new(data).trash().delete(&path))
-            .map_err(|cause| error(acp::ErrorCode::ResourceNotFound, cause.to_string()))?;
-        let response = acp::DeleteSessionResponse::new();
-        Ok(acp::AgentResponse::DeleteSessionResponse(response))
+        stored::delete(&self.template.folders, id)
+    }
+
+    fn session_status(
+        &self,
+        request: &acp::SessionStatusRequest,
+    ) -> acp::Result<acp::AgentResponse> {
+        let id = &request.session_id;
+        stored::status(&self.template.folders, id, self.sessions.contains_key(id))
+    }
+
+    /// An open session renames itself, and responds.
+    fn set_title(
+        &self,
+        id: acp::RequestId,
+        request: acp::SetSessionTitleRequest,
+    ) -> acp::Result<()> {
+        let title = stored::title(&request)?;
+        if let Some(commands) = self.sessions.get(&request.session_id) {
+            let _ = commands.send(SessionCommand::SetTitle(id, title));
+            return Ok(());
+        }
+        let (client, folders) = (self.client.clone(), self.template.folders.clone());
+        osier_base::task::spawn(async move {
+            let renamed = stored::rename(folders, request.session_id, title).await;
+            client.respond(id, renamed).await;
+        });
+        Ok(())
     }
 }
 

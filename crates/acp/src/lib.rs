@@ -24,6 +24,7 @@
 
 mod commands;
 mod connection;
+mod credentials;
 mod editor;
 mod elicitation;
 mod jsonrpc;
@@ -32,6 +33,7 @@ mod options;
 mod prompt;
 mod questions;
 mod session;
+mod stored;
 mod tool_calls;
 mod updates;
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::jsonrpc::invalid_params;
 use osier_agent::{Attachment, AttachmentKind};
 use osier_base::{ids, percent};
+use osier_session::SessionSetup;
 use osier_tools::attachment;
 
 /// The text and the attachments of a prompt. A link becomes its path or URL in the text; the model reads it.
@@ -26,6 +27,37 @@ pub(super) fn convert(blocks: Vec<acp::ContentBlock>) -> acp::Result<(String, Ve
         }
     }
     Ok((texts.join("\n"), attachments))
+}
+
+/// Replaces osier's own system prompt, or adds to it.
+pub(super) fn add_system_prompt(
+    setup: &mut SessionSetup,
+    prompt: acp::SystemPrompt,
+) -> acp::Result<()> {
+    let mut texts = Vec::new();
+    for block in prompt.content {
+        let acp::ContentBlock::Text(text) = block else {
+            return Err(invalid_params("`systemPrompt` can only contain text"));
+        };
+        texts.push(text.text);
+    }
+    let text = texts.join("\n");
+    if text.trim().is_empty() {
+        return Err(invalid_params("`systemPrompt` is empty"));
+    }
+    match prompt.mode {
+        acp::SystemPromptMode::Append => {
+            let mut parts: Vec<String> = setup.append_system_prompt.take().into_iter().collect();
+            parts.push(text);
+            setup.append_system_prompt = Some(parts.join("\n\n"));
+        }
+        acp::SystemPromptMode::Override => setup.system_prompt = Some(text),
+        _ => {
+            let text = "unknown mode of `systemPrompt`; expected `append` or `override`";
+            return Err(invalid_params(text));
+        }
+    }
+    Ok(())
 }
 
 /// Adds the required fields of content blocks that osier does not use and some editors omit.

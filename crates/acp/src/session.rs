@@ -16,10 +16,10 @@ use crate::jsonrpc::{AcpClient, error, internal_error, invalid_params};
 use crate::options::{self, SessionOptions};
 use crate::prompt;
 use crate::questions;
-use crate::updates::{chunk, stored_message};
+use crate::updates::{self, chunk, stored_message};
 use osier_agent::{AgentMessage, Severity, Subscription};
 use osier_base::clock;
-use osier_llm::StopReason;
+use osier_llm::{StopReason, Usage};
 use osier_protocol::questions::Question;
 use osier_protocol::slash::CommandEnd;
 use osier_protocol::{
@@ -38,6 +38,7 @@ pub(super) enum SessionCommand {
     CancelRequest(acp::RequestId),
     SetMode(acp::RequestId, acp::SetSessionModeRequest),
     SetOption(acp::RequestId, acp::SetSessionConfigOptionRequest),
+    SetTitle(acp::RequestId, String),
     /// Loads the credentials and settings again.
     Reload(Option<acp::RequestId>),
     Close(Option<acp::RequestId>),
@@ -77,6 +78,8 @@ struct PendingRequest {
     notices: Vec<(Severity, String)>,
     /// Set for a slash command of osier, whose answer is a message.
     command: Option<CommandEnd>,
+    /// The usage of the session before.
+    used_before: Usage,
 }
 
 /// A request that changes the session. It determines the type of the response.
@@ -84,6 +87,7 @@ struct PendingRequest {
 enum Change {
     Mode,
     Option,
+    Title(String),
     Credentials,
 }
 
@@ -267,7 +271,7 @@ impl Session {
             }
         };
         if let Some(prompt) = self.prompt.take() {
-            self.end_prompt(prompt.id, Ok(acp::StopReason::Cancelled))
+            self.end_prompt(prompt, Ok(acp::StopReason::Cancelled))
                 .await;
         }
         self.shut_down().await;
@@ -310,6 +314,12 @@ impl Session {
                 let op = options::set_option(&request);
                 self.change(id, op, Change::Option).await;
             }
+            SessionCommand::SetTitle(id, title) => {
+                let op = Op::RenameSession {
+                    name: title.clone(),
+                };
+                self.change(id, Ok(op), Change::Title(title)).await;
+            }
             SessionCommand::Reload(None) => self.handle.send(Op::Reload),
             SessionCommand::Reload(Some(id)) => {
                 self.change(id, Ok(Op::Reload), Change::Credentials).await;
@@ -322,7 +332,7 @@ impl Session {
     async fn cancel(&mut self) {
         self.handle.send(osier_agent::Op::Abort.into());
         if let Some(prompt) = self.prompt.take_if(|prompt| prompt.command.is_some()) {
-            self.end_prompt(prompt.id, Ok(acp::StopReason::Cancelled))
+            self.end_prompt(prompt, Ok(acp::StopReason::Cancelled))
                 .await;
         }
     }
@@ -386,8 +396,9 @@ impl Session {
         };
         self.update(acp::SessionUpdate::AgentMessageChunk(chunk(&problem, None)))
             .await;
-        self.end_prompt(id.clone(), Ok(acp::StopReason::EndTurn))
-            .await;
+        let response = acp::PromptResponse::new(acp::StopReason::EndTurn);
+        let response = acp::AgentResponse::PromptResponse(response);
+        self.client.respond(id.clone(), Ok(response)).await;
         None
     }
 
@@ -433,13 +444,17 @@ impl Session {
             op: number,
             notices: Vec::new(),
             command: None,
+            used_before: self.spending.total,
         }
     }
 
-    async fn end_prompt(&self, id: acp::RequestId, result: acp::Result<acp::StopReason>) {
-        let response = result
-            .map(|reason| acp::AgentResponse::PromptResponse(acp::PromptResponse::new(reason)));
-        self.client.respond(id, response).await;
+    /// Responds to a prompt, with the tokens that it used.
+    async fn end_prompt(&self, prompt: PendingRequest, result: acp::Result<acp::StopReason>) {
+        let used = updates::usage(&prompt.used_before, &self.spending.total);
+        let response = result.map(|reason| {
+            acp::AgentResponse::PromptResponse(acp::PromptResponse::new(reason).usage(used))
+        });
+        self.client.respond(prompt.id, response).await;
     }
 
     /// Asks the user in the background.

@@ -6,12 +6,30 @@ use agent_client_protocol_schema::v1 as acp;
 
 use crate::tool_calls;
 use osier_agent::{AgentMessage, AttachmentKind};
-use osier_llm::AssistantBlock;
+use osier_llm::{AssistantBlock, Usage};
 use osier_protocol::{AddedCommand, StoredMessage};
 
 /// Text of the message `id`.
 pub(super) fn chunk(text: &str, id: Option<&str>) -> acp::ContentChunk {
     acp::ContentChunk::new(text.into()).message_id(id.map(acp::MessageId::new))
+}
+
+/// The tokens that a prompt used: those of the session after it without those before. Nothing without a model call.
+pub(super) fn usage(before: &Usage, after: &Usage) -> Option<acp::Usage> {
+    let since = |count: fn(&Usage) -> u64| count(after).saturating_sub(count(before));
+    let input = since(|usage| usage.input);
+    let (output, thinking) = (since(|usage| usage.output), since(|usage| usage.reasoning));
+    let (read, written) = (
+        since(|usage| usage.cache_read),
+        since(|usage| usage.cache_write),
+    );
+    let total = input + output + read + written;
+    (total > 0).then(|| {
+        acp::Usage::new(total, input, output)
+            .thought_tokens((thinking > 0).then_some(thinking))
+            .cached_read_tokens(read)
+            .cached_write_tokens(written)
+    })
 }
 
 /// The slash commands of a session.

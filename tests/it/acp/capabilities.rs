@@ -390,7 +390,7 @@ fn editor_sends_a_recording() {
         "session/prompt",
         json!({"sessionId": session, "prompt": blocks}),
     );
-    assert_eq!(ended, json!({"stopReason": "end_turn"}));
+    assert_eq!(ended["stopReason"], "end_turn");
     let messages = server.requests()[0]["messages"].clone();
     let content = &messages[messages.as_array().map_or(0, Vec::len) - 1]["content"];
     let audio = json!({"type": "input_audio", "input_audio": {"data": "UklGRgQAAABXQVZF", "format": "wav"}});

@@ -1,6 +1,7 @@
 //! `osier acp` with an editor that validates every line against the published schema, and with real clients.
 //!
-//! `schema.json` is the schema of version 1 from npm's `@agentclientprotocol/sdk`, without descriptions.
+//! `schema.json` is the schema of version 1 with its unstable part from npm's `@agentclientprotocol/sdk`, without
+//! descriptions.
 
 mod capabilities;
 mod clients;

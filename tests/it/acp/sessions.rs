@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::acp;
 use super::editor::Editor;
 use crate::support::cli::Home;
+use crate::support::model_server::{Answer, Server};
 
 fn prompt(session: &str, text: &str) -> Value {
     json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]})
@@ -273,4 +274,137 @@ fn logout_deletes_stored_credentials() {
     );
     assert_eq!(editor.call("logout", json!({})), json!({}));
     assert!(!stored().contains("sk-test"), "{}", stored());
+}
+
+#[test]
+fn status_of_sign_in_names_accounts_with_credentials() {
+    let home = Home::new();
+    let mut editor = Editor::start(home.cli().args(["acp"]));
+    let greeting = editor.call("initialize", json!({"protocolVersion": 1}));
+    assert_eq!(
+        greeting["agentCapabilities"]["auth"]["status"],
+        json!({}),
+        "{greeting}"
+    );
+    let none = json!({"state": "unauthenticated"});
+    assert_eq!(editor.call("auth/status", json!({})), none);
+    let key = home
+        .cli()
+        .args(["login", "openai", "--key"])
+        .stdin("sk-test-0123456789\n");
+    assert_eq!(key.run().code, Some(0));
+    let account = json!({"label": "OpenAI: key …6789", "active": true});
+    assert_eq!(
+        editor.call("auth/status", json!({})),
+        json!({"state": "authenticated", "accounts": [account]})
+    );
+    editor.call("logout", json!({}));
+    assert_eq!(editor.call("auth/status", json!({})), none);
+}
+
+#[test]
+fn open_and_stored_sessions_have_a_status_and_get_titles() {
+    let home = Home::new();
+    let (mut editor, session) = Editor::with_session(acp(&home), &home);
+    let of = json!({"sessionId": session});
+    assert_eq!(
+        editor.call("session/status", of.clone()),
+        json!({"status": "open"})
+    );
+    editor.call("session/prompt", prompt(&session, "hi"));
+    let title = |text: &str| json!({"sessionId": session, "title": text});
+    // The response comes after the notification, and a title is one line.
+    assert_eq!(
+        editor.call("session/set_title", title(" the\nparser ")),
+        json!({"title": "the parser"})
+    );
+    editor.clear_unread();
+    editor.call("session/close", of.clone());
+    assert_eq!(
+        editor.call("session/status", of),
+        json!({"status": "saved"})
+    );
+    let listed = |editor: &mut Editor| {
+        let mut list = editor.call("session/list", json!({"cwd": home.work()}));
+        list["sessions"][0]["title"].take()
+    };
+    assert_eq!(listed(&mut editor), "the parser");
+    assert_eq!(
+        editor.call("session/set_title", title("closed")),
+        json!({"title": "closed"})
+    );
+    assert_eq!(listed(&mut editor), "closed");
+    let (code, message) = editor.call_error("session/set_title", title(" \n"));
+    assert_eq!(
+        (code, message.as_str()),
+        (-32602, "`title` is empty; expected the new title")
+    );
+    for (method, params) in [
+        ("session/status", json!({"sessionId": "ffff"})),
+        (
+            "session/set_title",
+            json!({"sessionId": "ffff", "title": "x"}),
+        ),
+    ] {
+        let (code, message) = editor.call_error(method, params);
+        assert_eq!(code, -32002, "{method}: {message}");
+    }
+}
+
+#[test]
+fn response_to_a_prompt_has_its_tokens() {
+    let home = Home::new();
+    let (mut editor, session) = Editor::with_session(acp(&home), &home);
+    let one = json!({
+        "totalTokens": 110, "inputTokens": 100, "outputTokens": 10,
+        "cachedReadTokens": 0, "cachedWriteTokens": 0,
+    });
+    // The second prompt does not count the first one.
+    for text in ["first", "second"] {
+        let ended = editor.call("session/prompt", prompt(&session, text));
+        assert_eq!(ended, json!({"stopReason": "end_turn", "usage": one}));
+    }
+    let ended = editor.call("session/prompt", prompt(&session, "/usage"));
+    assert_eq!(ended, json!({"stopReason": "end_turn"}));
+}
+
+#[test]
+fn system_prompt_of_the_editor_is_added_or_replaces_osiers() {
+    let home = Home::new();
+    let model = Server::start(["append", "override"].map(Answer::says));
+    home.config("models.json", model.models_json());
+    let mut editor = Editor::start(home.cli().args(["acp", "--model", "here/m"]));
+    editor.call("initialize", json!({"protocolVersion": 1}));
+    let open = |mode: &str, content: Value| {
+        json!({
+            "cwd": home.work(), "mcpServers": [],
+            "systemPrompt": {"mode": mode, "content": content},
+        })
+    };
+    let words = json!([{"type": "text", "text": "Answer in"}, {"type": "text", "text": "rhymes."}]);
+    for (number, mode) in ["append", "override"].into_iter().enumerate() {
+        let opened = editor.call("session/new", open(mode, words.clone()));
+        let session = opened["sessionId"].as_str().unwrap().to_owned();
+        editor.call("session/prompt", prompt(&session, "hi"));
+        let sent = model.requests()[number]["messages"][0]["content"].to_string();
+        assert!(sent.contains(r"Answer in\nrhymes."), "{mode}: {sent}");
+        let own = sent.contains("You are osier, a coding agent");
+        assert_eq!(own, mode == "append", "{sent}");
+    }
+    for (mode, content, reason) in [
+        (
+            "prepend",
+            words.clone(),
+            "unknown mode of `systemPrompt`; expected `append` or `override`",
+        ),
+        ("append", json!([]), "`systemPrompt` is empty"),
+        (
+            "append",
+            json!([{"type": "resource_link", "uri": "file:///a", "name": "a"}]),
+            "`systemPrompt` can only contain text",
+        ),
+    ] {
+        let (code, message) = editor.call_error("session/new", open(mode, content));
+        assert_eq!((code, message.as_str()), (-32602, reason));
+    }
 }

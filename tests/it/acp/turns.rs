@@ -16,7 +16,7 @@ fn prompt_streams_chunks_and_ends() {
     let home = Home::new();
     let (mut editor, session) = Editor::with_session(acp(&home), &home);
     let ended = editor.call("session/prompt", prompt(&session, "hi"));
-    assert_eq!(ended, json!({"stopReason": "end_turn"}));
+    assert_eq!(ended["stopReason"], "end_turn");
     let chunk = editor.update("agent_message_chunk");
     assert_eq!(chunk["content"], json!({"type": "text", "text": "answer"}));
     // The first prompt is the title of a session without a name.

@@ -5,6 +5,7 @@ use agent_client_protocol_schema::v1 as acp;
 use super::{Change, PendingRequest, Session};
 use crate::commands;
 use crate::jsonrpc::{internal_error, invalid_params};
+use crate::stored;
 use crate::tool_calls;
 use crate::updates::{chunk, commands};
 use osier_agent::{AgentMessage, CompactionOutcome, Output, RunOutcome, Severity, ToolUpdate};
@@ -97,8 +98,9 @@ impl Session {
     }
 
     /// Sends the answer of a command, and ends its prompt.
-    async fn end_command(&mut self, prompt: PendingRequest) {
-        let mut texts: Vec<String> = prompt.notices.into_iter().map(|(_, text)| text).collect();
+    async fn end_command(&mut self, mut prompt: PendingRequest) {
+        let notices = std::mem::take(&mut prompt.notices);
+        let mut texts: Vec<String> = notices.into_iter().map(|(_, text)| text).collect();
         texts.dedup();
         if texts.is_empty() && prompt.command.is_some() {
             texts.push("Done.".to_owned());
@@ -107,8 +109,7 @@ impl Session {
             self.update(acp::SessionUpdate::AgentMessageChunk(chunk(&text, None)))
                 .await;
         }
-        self.end_prompt(prompt.id, Ok(acp::StopReason::EndTurn))
-            .await;
+        self.end_prompt(prompt, Ok(acp::StopReason::EndTurn)).await;
     }
 
     async fn on_agent_event(&mut self, event: osier_agent::Event) {
@@ -166,7 +167,7 @@ impl Session {
                 self.terminals.clear();
                 if let Some(prompt) = self.prompt.take() {
                     let result = prompt_result(&outcome, self.stop_reason);
-                    self.end_prompt(prompt.id, result).await;
+                    self.end_prompt(prompt, result).await;
                 }
             }
             _ => {}
@@ -302,6 +303,7 @@ impl Session {
                 Change::Option => acp::AgentResponse::SetSessionConfigOptionResponse(
                     acp::SetSessionConfigOptionResponse::new(self.options.config()),
                 ),
+                Change::Title(title) => stored::titled(title),
                 Change::Credentials => {
                     acp::AgentResponse::AuthenticateResponse(acp::AuthenticateResponse::new())
                 }

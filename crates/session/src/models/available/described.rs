@@ -51,7 +51,8 @@ impl Models {
         }
     }
 
-    pub(crate) fn key_state(&self, model: &Model) -> KeyState {
+    /// Whether `model` has the key that it needs.
+    pub fn key_state(&self, model: &Model) -> KeyState {
         if let Some(state) = scripted_key(model) {
             return state;
         }
