@@ -4,6 +4,7 @@
 
 mod browser;
 mod export;
+mod homes;
 mod import;
 mod peers;
 
