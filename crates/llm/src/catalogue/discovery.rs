@@ -63,6 +63,14 @@ pub const PROBES: &[Probe] = &[
         path: "/v1/models",
         shows: false,
     },
+    // The router of llama.cpp, which serves several models.
+    Probe {
+        provider: "llamacpp",
+        host: LOCAL,
+        port: 9931,
+        path: "/v1/models",
+        shows: false,
+    },
     Probe {
         provider: "vllm",
         host: LOCAL,
@@ -84,6 +92,22 @@ impl Probe {
             ..self.clone()
         })
     }
+}
+
+/// The probes of servers whose providers have these base URLs. A base URL of the user replaces all default ports of its
+/// provider.
+pub fn probes<'a>(base_url: impl Fn(&str) -> Option<&'a str>) -> Vec<Probe> {
+    let first = |provider| PROBES.iter().find(|probe| probe.provider == provider);
+    let at_its_place = |probe: &Probe| {
+        let default = first(probe.provider)?;
+        let place = default.at(base_url(probe.provider)?)?;
+        match (place == *default, probe == default) {
+            (true, _) => Some(probe.clone()),
+            (false, true) => Some(place),
+            (false, false) => None,
+        }
+    };
+    PROBES.iter().filter_map(at_its_place).collect()
 }
 
 /// The models of the servers in `probes`. A server that does not respond before the deadline, or whose
@@ -290,6 +314,37 @@ mod tests {
             port,
             ..row.clone()
         }
+    }
+
+    #[test]
+    fn base_url_of_the_user_replaces_the_default_ports_of_its_provider() {
+        let asked = |own: &'static str| {
+            let url = move |name: &str| match name {
+                "llamacpp" => Some(own),
+                "vllm" => Some("http://127.0.0.1:8000/v1"),
+                _ => None,
+            };
+            let probes = probes(url).into_iter();
+            let places = probes.map(|probe| (probe.provider, probe.host.to_string(), probe.port));
+            places.collect::<Vec<_>>()
+        };
+        let local = |name, port| (name, "127.0.0.1".to_owned(), port);
+        assert_eq!(
+            asked("http://127.0.0.1:8080/v1"),
+            [
+                local("llamacpp", 8080),
+                local("llamacpp", 9931),
+                local("vllm", 8000)
+            ]
+        );
+        assert_eq!(
+            asked("http://10.0.0.7:9000/v1"),
+            [
+                ("llamacpp", "10.0.0.7".to_owned(), 9000),
+                local("vllm", 8000)
+            ]
+        );
+        assert_eq!(asked("https://example.org/v1"), [local("vllm", 8000)]);
     }
 
     #[tokio::test]

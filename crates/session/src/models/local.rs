@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::available::Models;
 use super::placeholder::{NO_MODEL, NONE};
 use crate::setup::{SessionChoice, SessionSetup};
-use osier_llm::catalogue::discovery::{self, PROBES, Probe};
+use osier_llm::catalogue::discovery;
 use osier_llm::{Api, Model};
 
 /// How long a run without a person waits for servers that are slow to answer.
@@ -57,10 +57,8 @@ impl Models {
         &self,
         deadline: Duration,
     ) -> impl Future<Output = Vec<Model>> + Send + use<> {
-        let probes: Vec<Probe> = PROBES
-            .iter()
-            .filter_map(|probe| probe.at(&self.catalogue.provider(probe.provider)?.base_url))
-            .collect();
+        let provider = |name: &str| self.catalogue.provider(name);
+        let probes = discovery::probes(|name| Some(provider(name)?.base_url.as_str()));
         async move { discovery::discover(&probes, deadline).await }
     }
 
