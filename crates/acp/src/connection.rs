@@ -20,7 +20,7 @@ use crate::jsonrpc::{
 };
 use crate::mcp_servers;
 use crate::prompt;
-use crate::session::{self, Lifecycle, OpenKind, SessionCommand};
+use crate::session::{self, Closing, Lifecycle, OpenKind, SessionCommand};
 use crate::stored;
 use osier_base::{terminal_output, visible};
 use osier_rpc::LINE_LIMIT;
@@ -109,7 +109,7 @@ struct OpenRequest {
 }
 
 /// The parameters that osier reads for each method, besides `_meta`.
-const PARAMETERS: [(&str, &[&str]); 18] = [
+const PARAMETERS: [(&str, &[&str]); 20] = [
     (
         "initialize",
         &["protocolVersion", "clientCapabilities", "clientInfo"],
@@ -117,8 +117,10 @@ const PARAMETERS: [(&str, &[&str]); 18] = [
     ("authenticate", &["methodId"]),
     ("logout", &[]),
     ("auth/status", &[]),
-    ("session/list", &["cwd", "cursor"]),
+    ("session/list", &["cwd", "cursor", "archived"]),
     ("session/delete", &["sessionId"]),
+    ("session/archive", &["sessionId"]),
+    ("session/unarchive", &["sessionId"]),
     ("session/status", &["sessionId"]),
     ("session/set_title", &["sessionId", "title"]),
     (
@@ -296,6 +298,11 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             "session/list" => {
                 return stored::list(&self.template.folders, &decode(params)?).map(Some);
             }
+            "session/archive" => return self.archive(id, &decode(params)?),
+            "session/unarchive" => {
+                let request: acp::UnarchiveSessionRequest = decode(params)?;
+                return stored::unarchive(&self.template.folders, &request.session_id).map(Some);
+            }
             "session/status" => return self.session_status(&decode(params)?).map(Some),
             "session/set_title" => self.set_title(id, decode(params)?)?,
             "session/delete" => return self.delete_session(&decode(params)?).map(Some),
@@ -315,7 +322,8 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
                 self.command(params, |request| SessionCommand::SetOption(id, request))?;
             }
             "session/close" => {
-                let close = |_: acp::CloseSessionRequest| SessionCommand::Close(Some(id));
+                let close =
+                    |_: acp::CloseSessionRequest| SessionCommand::Close(Some((id, Closing::Close)));
                 self.command(params, close)?;
             }
             _ => {
@@ -359,6 +367,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             .resume(acp::SessionResumeCapabilities::new())
             .close(acp::SessionCloseCapabilities::new())
             .fork(acp::SessionForkCapabilities::new())
+            .archive(acp::SessionArchiveCapabilities::new())
             .status(acp::SessionStatusCapabilities::new())
             .title(acp::SessionTitleCapabilities::new())
             .system_prompt(
@@ -483,6 +492,21 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             return Err(error(acp::ErrorCode::InvalidRequest, text));
         }
         stored::delete(&self.template.folders, id)
+    }
+
+    /// Archives a session. An open one closes first, and responds.
+    fn archive(
+        &self,
+        id: acp::RequestId,
+        request: &acp::ArchiveSessionRequest,
+    ) -> acp::Result<Option<acp::AgentResponse>> {
+        let (folders, session) = (self.template.folders.clone(), &request.session_id);
+        let Some(commands) = self.sessions.get(session) else {
+            return stored::archive(&folders, session).map(Some);
+        };
+        let closing = Closing::Archive(Box::new(folders));
+        let _ = commands.send(SessionCommand::Close(Some((id, closing))));
+        Ok(None)
     }
 
     fn session_status(

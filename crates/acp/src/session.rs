@@ -16,9 +16,11 @@ use crate::jsonrpc::{AcpClient, error, internal_error, invalid_params};
 use crate::options::{self, SessionOptions};
 use crate::prompt;
 use crate::questions;
+use crate::stored;
 use crate::updates::{self, chunk, stored_message};
 use osier_agent::{AgentMessage, Severity, Subscription};
 use osier_base::clock;
+use osier_base::folders::Folders;
 use osier_llm::{StopReason, Usage};
 use osier_protocol::questions::Question;
 use osier_protocol::slash::CommandEnd;
@@ -41,7 +43,15 @@ pub(super) enum SessionCommand {
     SetTitle(acp::RequestId, String),
     /// Loads the credentials and settings again.
     Reload(Option<acp::RequestId>),
-    Close(Option<acp::RequestId>),
+    /// Closes the session, for a request or because the connection ends.
+    Close(Option<(acp::RequestId, Closing)>),
+}
+
+/// The request that closes a session.
+#[derive(Debug)]
+pub(super) enum Closing {
+    Close,
+    Archive(Box<Folders>),
 }
 
 /// The method that opens a session.
@@ -256,7 +266,7 @@ impl Session {
         let close_request = loop {
             tokio::select! {
                 command = commands.recv() => match command {
-                    Some(SessionCommand::Close(id)) => break id,
+                    Some(SessionCommand::Close(request)) => break request,
                     Some(command) => self.on_command(command).await,
                     None => break None,
                 },
@@ -275,10 +285,14 @@ impl Session {
                 .await;
         }
         self.shut_down().await;
-        if let Some(id) = close_request {
-            let response =
-                acp::AgentResponse::CloseSessionResponse(acp::CloseSessionResponse::new());
-            self.client.respond(id, Ok(response)).await;
+        if let Some((request, closing)) = close_request {
+            let response = match closing {
+                Closing::Close => Ok(acp::AgentResponse::CloseSessionResponse(
+                    acp::CloseSessionResponse::new(),
+                )),
+                Closing::Archive(folders) => stored::archive(&folders, &self.id),
+            };
+            self.client.respond(request, response).await;
         }
     }
 

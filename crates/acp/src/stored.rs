@@ -7,6 +7,8 @@ use agent_client_protocol_schema::v1 as acp;
 use crate::jsonrpc::{error, internal_error, invalid_params};
 use osier_base::folders::Folders;
 use osier_index::SessionIndex;
+use osier_protocol::Mark;
+use osier_session::session_index::flags::SessionFlags;
 use osier_store::{Scope, SessionDirectory, SessionError};
 
 /// Sessions in one response to `session/list`.
@@ -26,16 +28,30 @@ pub(super) fn list(
             return Err(invalid_params(text));
         }
     };
+    let (archived, others) = match request.archived.clone().unwrap_or_default() {
+        acp::SessionArchiveFilter::Exclude => (false, true),
+        acp::SessionArchiveFilter::Include => (true, true),
+        acp::SessionArchiveFilter::Only => (true, false),
+        _ => {
+            let text = "unknown `archived`; expected `exclude`, `include` or `only`";
+            return Err(invalid_params(text));
+        }
+    };
+    let flags = SessionFlags::read(&folders.marks());
+    let is_archived = |id: &str| flags.has(Mark::Archived, id);
+    let is_wanted = |id: &str| if is_archived(id) { archived } else { others };
     let sessions = SessionDirectory::new(&folders.data).list(scope);
     let sessions = sessions
         .map_err(|error| internal_error(error.to_string()))?
         .into_iter();
     let mut sessions = sessions
-        .filter(|session| Path::new(&session.cwd).is_absolute())
+        .filter(|session| Path::new(&session.cwd).is_absolute() && is_wanted(&session.id))
         .skip(start);
     let page = sessions.by_ref().take(PAGE_SIZE).map(|session| {
         let updated = jiff::Timestamp::from_millisecond(session.modified).ok();
+        let archived = is_archived(&session.id);
         acp::SessionInfo::new(session.id, session.cwd)
+            .archived(archived)
             .title(session.name.or(session.first_prompt))
             .updated_at(updated.map(|time| time.to_string()))
     });
@@ -54,6 +70,28 @@ pub(super) fn delete(folders: &Folders, id: &acp::SessionId) -> acp::Result<acp:
         .map_err(missing)?;
     let response = acp::DeleteSessionResponse::new();
     Ok(acp::AgentResponse::DeleteSessionResponse(response))
+}
+
+/// Archives a closed session.
+pub(super) fn archive(folders: &Folders, id: &acp::SessionId) -> acp::Result<acp::AgentResponse> {
+    mark(folders, id, true)?;
+    let response = acp::ArchiveSessionResponse::new();
+    Ok(acp::AgentResponse::ArchiveSessionResponse(response))
+}
+
+pub(super) fn unarchive(folders: &Folders, id: &acp::SessionId) -> acp::Result<acp::AgentResponse> {
+    mark(folders, id, false)?;
+    let response = acp::UnarchiveSessionResponse::new();
+    Ok(acp::AgentResponse::UnarchiveSessionResponse(response))
+}
+
+fn mark(folders: &Folders, id: &acp::SessionId, archived: bool) -> acp::Result<()> {
+    SessionDirectory::new(&folders.data)
+        .find(&id.0)
+        .map_err(missing)?;
+    SessionFlags::set(&folders.marks(), &id.0, Mark::Archived, archived)
+        .map_err(|cause| internal_error(cause.to_string()))?;
+    Ok(())
 }
 
 /// Whether a session is open here or stored.

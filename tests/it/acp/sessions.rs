@@ -352,6 +352,48 @@ fn open_and_stored_sessions_have_a_status_and_get_titles() {
 }
 
 #[test]
+fn archived_sessions_are_closed_and_listed_on_request() {
+    let home = Home::new();
+    let (mut editor, session) = Editor::with_session(acp(&home), &home);
+    editor.call("session/prompt", prompt(&session, "hi"));
+    let of = json!({"sessionId": session});
+    // The session of a running prompt closes, then it is archived.
+    let turn = editor.send("session/prompt", prompt(&session, "zzslow"));
+    editor.update("agent_message_chunk");
+    assert_eq!(editor.call("session/archive", of.clone()), json!({}));
+    assert_eq!(editor.response(turn)["result"]["stopReason"], "cancelled");
+    assert_eq!(
+        editor.call("session/status", of.clone()),
+        json!({"status": "saved"})
+    );
+    let listed = |editor: &mut Editor, archived: &str| {
+        let list = json!({"cwd": home.work(), "archived": archived});
+        let list = editor.call("session/list", list);
+        let rows = list["sessions"].as_array().unwrap().iter();
+        rows.map(|row| row["archived"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&mut editor, "exclude"), [json!(null); 0]);
+    assert_eq!(listed(&mut editor, "include"), [json!(true)]);
+    assert_eq!(listed(&mut editor, "only"), [json!(true)]);
+    assert_eq!(editor.call("session/archive", of.clone()), json!({}));
+    assert_eq!(editor.call("session/unarchive", of), json!({}));
+    assert_eq!(listed(&mut editor, "exclude"), [json!(false)]);
+    assert_eq!(listed(&mut editor, "only"), [json!(null); 0]);
+    let (code, message) = editor.call_error("session/list", json!({"archived": "all"}));
+    assert_eq!(
+        (code, message.as_str()),
+        (
+            -32602,
+            "unknown `archived`; expected `exclude`, `include` or `only`"
+        )
+    );
+    for method in ["session/archive", "session/unarchive"] {
+        let (code, message) = editor.call_error(method, json!({"sessionId": "ffff"}));
+        assert_eq!(code, -32002, "{method}: {message}");
+    }
+}
+
+#[test]
 fn response_to_a_prompt_has_its_tokens() {
     let home = Home::new();
     let (mut editor, session) = Editor::with_session(acp(&home), &home);
