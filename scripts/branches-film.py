@@ -309,7 +309,7 @@ def main():
         # Three branches: the plan, and two that write the notes.
         for prompt, answer in (("make a plan", "A plan"), ("write one", "Wrote one.")):
             film.type([*prompt, ENTER, Seen(answer)], pause)
-        film.type([*"/undo", ENTER, Seen("❯ write one"), "\x15", *"write two", ENTER, Seen("Wrote two.")], pause)
+        film.type([*"/undo", ENTER, Seen("Conversation only"), "\x1b[B", ENTER, Seen("❯ write one"), "\x15", *"write two", ENTER, Seen("Wrote two.")], pause)
         film.read(4 * pause)
         rows = play(film, pause)
         os.kill(film.pid, signal.SIGKILL)

@@ -30,7 +30,7 @@ fresh
 fresh
 "$picture" 160x45 --theme dark \
     'wait=Ask' 'wait=is ready' 'type=Why does the last check fail?' 'key=\r' 'wait=any length' 'gone=Working' \
-    'type=/undo' 'key=\r' 'gone=any length' 'wait=last check fail?' 'key=\r' 'wait=another way' 'gone=Working' \
+    'type=/undo' 'key=\r' 'wait=Conversation only' 'key=\e[B' 'key=\r' 'gone=any length' 'wait=last check fail?' 'key=\r' 'wait=another way' 'gone=Working' \
     'type=/tree' 'key=\r' 'wait=Tree' 'wait=? keys' "draw=$out/tree-dark-160.svg" \
     'key=d' 'wait=compare with' 'key=G' 'key=d' 'wait=Compare branches' "draw=$out/compare-dark-160.svg" \
     'key=\e' 'key=\e' 'gone=Tree' 'key=^L' 'wait=script' "draw=$out/models-dark-160.svg" \
@@ -45,7 +45,7 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24 dark:100x30 dark:
         'wait=Ask' 'wait=is ready' "draw=$out/start-$end" \
         'type=Why does the last check fail?' 'key=\r' 'wait=any length' 'gone=Working' "draw=$out/tools-$end" \
         'type=/diff' 'key=\r' 'wait=since the session' "draw=$out/diff-$end" 'key=\e' 'gone=since the session' \
-        'type=/undo' 'key=\r' 'gone=any length' 'wait=last check fail?' 'key=\r' 'wait=another way' 'gone=Working' \
+        'type=/undo' 'key=\r' 'wait=Conversation only' 'key=\e[B' 'key=\r' 'gone=any length' 'wait=last check fail?' 'key=\r' 'wait=another way' 'gone=Working' \
         'type=/tree' 'key=\r' 'wait=Tree' 'wait=? keys' "draw=$out/tree-$end" \
         'key=d' 'wait=compare with' 'key=G' 'key=d' 'wait=Compare branches' "draw=$out/compare-$end" 'key=\e' 'key=\e' 'gone=Tree' \
         'type=Watch the folder' 'key=\r' 'wait=in the background.' 'gone=Working' \

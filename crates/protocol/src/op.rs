@@ -196,7 +196,7 @@ osier_base::requests! {
             /// Start a command on a terminal for the user. The model can use it, too.
             #[request(Tools, Change => Terminals)]
             StartTerminal {
-                /// the command line
+                /// the command line; empty for the user's shell
                 command: String,
             },
             /// Type into a terminal for the user. The typed text is not stored.

@@ -41,6 +41,38 @@ const VIEWS: &[View] = &[
     ),
     ("vim", "", "/vim", "1/1", &["/vim Use the keys of Vim"]),
     (
+        "undo by what it does",
+        "",
+        "/revert",
+        "/undo",
+        &["/undo [files|both] Undo conversation and files"],
+    ),
+    (
+        "undo",
+        "",
+        "/undo\r",
+        "Undo the last prompt",
+        &[
+            "Conversation and files 2 files",
+            "Conversation only files stay",
+            "Files only",
+        ],
+    ),
+    (
+        "prompts to go back to",
+        "esc esc",
+        "",
+        "stay here",
+        &["enter conversation only · r conversation and files"],
+    ),
+    (
+        "keys of the tree",
+        "alt+t ?",
+        "",
+        "─ Keys",
+        &["r Go here with files", "Delete permanently", "all keys"],
+    ),
+    (
         "a word of a description",
         "",
         "/worktree",
@@ -124,6 +156,40 @@ const VIEWS: &[View] = &[
         &["shift+tab thinking", "ctrl+f search"],
     ),
 ];
+
+/// Keys that open a view, and the key that shows its keys.
+const WITH_KEYS: &[(&str, &str)] = &[
+    ("", "f1"),
+    ("alt+t", "?"),
+    ("alt+s", "f1"),
+    ("alt+v", "?"),
+    ("ctrl+l", "f1"),
+    ("alt+x", "f1"),
+    ("alt+j", "f1"),
+];
+
+#[tokio::test]
+async fn no_text_on_a_page_of_keys_is_cut() {
+    for size in SIZES {
+        for (view, keys) in WITH_KEYS {
+            let mut screen = changed(size).await;
+            if !view.is_empty() {
+                screen.press(view);
+            }
+            let shown = screen.press(keys).shows("─ Keys").await.screen();
+            let (_, page) = shown.split_once("─ Keys").unwrap();
+            // The footer may cut the directory.
+            let (rows, _) = page.rsplit_once('\n').unwrap();
+            let mut rows = rows.lines().take_while(|row| !row.starts_with('╭'));
+            assert!(
+                rows.all(|row| !row.contains('…')),
+                "{view} {size:?}\n{shown}"
+            );
+            // Nothing waits for an answer.
+            assert!(!page.contains("answer the question"), "{shown}");
+        }
+    }
+}
 
 #[tokio::test]
 async fn keys_are_where_one_looks() {

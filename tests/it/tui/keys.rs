@@ -98,6 +98,14 @@ async fn ex_commands_of_vim_run_their_equivalent_or_nothing_that_changes_the_ses
         screen.press("enter");
         assert_eq!(screen.effects, [Effect::Quit], "{quit}");
     }
+    for (typed, effect) in [
+        (":vim", Effect::ToggleVim),
+        (":keymap default", Effect::LoadKeymap("default".to_owned())),
+    ] {
+        let mut screen = with("vim").start().await;
+        screen.press("esc").type_text(typed).press("enter");
+        assert_eq!(screen.effects, [effect], "{typed}");
+    }
     let mut screen = with("vim").start().await;
     screen.press("esc").type_text(":w").press("enter");
     let saved = "sessions are saved automatically";

@@ -357,6 +357,19 @@ async fn other_arguments_are_edited_as_text() {
 }
 
 #[tokio::test]
+async fn slash_command_over_a_question_goes_to_the_editor_and_answers_nothing() {
+    let mut screen = start().await;
+    let answer = asked(&mut screen, permission()).await;
+    screen.press("alt+a").screen();
+    screen.type_text("/sny");
+    assert_eq!(screen.editor(), "/sny");
+    screen.press("ctrl+u alt+a").screen();
+    screen.press("ctrl+x");
+    closed(&mut screen).await;
+    assert_eq!(answer.await.unwrap(), Answer::Dismissed);
+}
+
+#[tokio::test]
 async fn closing_the_dialog_keeps_the_question_and_the_input() {
     let mut screen = start().await;
     let kind = QuestionKind::Input {

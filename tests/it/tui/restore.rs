@@ -11,10 +11,17 @@ use super::support::Screen;
 #[tokio::test]
 async fn files_are_restored_after_an_undo_and_redone() {
     let (mut screen, notes) = Box::pin(written()).await;
-    screen
-        .send("/undo")
-        .until(|event| matches!(event, Event::Tree(TreeEvent::Moved { .. })))
-        .await;
+    let moved = |event: &Event| matches!(event, Event::Tree(TreeEvent::Moved { .. }));
+    // The choice names what the last prompt changed.
+    screen.send("/undo").shows("Undo the last prompt").await;
+    for row in [
+        "› Conversation and files            notes.txt +1 -0",
+        "  Conversation only                 files stay",
+        "  Files only                        the conversation stays",
+    ] {
+        assert!(screen.screen().contains(row), "{}", screen.screen());
+    }
+    screen.press("down enter").until(moved).await;
     screen.press("ctrl+u");
     // Only the conversation has moved; a message says that the files differ.
     screen.shows("1 file differs from this point").await;

@@ -23,7 +23,8 @@ async fn cell_shows_the_screen_and_the_user_types_in_it() {
     screen.send("start").settled().await;
     screen.shows("1 terminal").await;
     screen.send("/terminal").shows("\nready").await;
-    assert!(screen.screen().contains("enter type · x kill · esc close"));
+    let hints = "enter type · n new terminal · x kill · esc close";
+    assert!(screen.screen().contains(hints), "{}", screen.screen());
     // Keys are commands of the panel until it is entered.
     screen.press("enter").shows("ctrl+] leave").await;
     screen.type_text("x q").press("enter");
@@ -62,7 +63,11 @@ async fn user_starts_and_kills_a_terminal() {
     // The shell gets SIGHUP when its terminal is closed, and SIGTERM as every killed process does:
     // the faster signal ends it.
     screen.type_text("x").shows("─ SIG").await;
+    let hints = "enter restart · n new terminal · esc close";
+    assert!(screen.screen().contains(hints), "{}", screen.screen());
     assert!(!screen.footer().contains("terminal"), "{}", screen.footer());
+    screen.press("enter").shows("─ term2  echo up").await;
+    screen.shows("ctrl+] leave").await;
 }
 
 #[tokio::test]

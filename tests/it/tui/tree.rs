@@ -33,7 +33,8 @@ async fn branched(columns: u16, rows: u16) -> Screen {
     let mut screen = Screen::new(columns, rows).script(script()).start().await;
     screen.send("first prompt").settled().await;
     screen.send("write the notes").settled().await;
-    screen.send("/undo").until(moved).await;
+    screen.send("/undo").shows("Conversation only").await;
+    screen.press("down enter").until(moved).await;
     assert_eq!(screen.editor(), "write the notes");
     screen.shows("1 file differs from this point").await;
     screen.press("ctrl+u");
@@ -329,7 +330,7 @@ async fn views_show_their_keys() {
     let mut screen = Box::pin(opened(80, 24)).await;
     screen.press("?");
     let shown = screen.screen();
-    for text in ["─ Keys ─", "Go to the previous prompt", "Label the entry"] {
+    for text in ["─ Keys ─", "[/] Previous/next prompt", "Label the entry"] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
     // Esc closes only the page, and the tree stays.

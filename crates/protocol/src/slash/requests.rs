@@ -142,6 +142,9 @@ pub(super) fn permissions(name: &str) -> Parsed {
     match PermissionMode::from_name(name) {
         _ if name.is_empty() => one(Op::ListPermissions),
         Some(mode) => one(Op::SetPermissions { mode }),
+        None if name.contains('(') => Err(format!(
+            "`{name}` is a rule, not a mode: type `/permissions`, select `+ allow rule`, `+ ask rule` or `+ deny rule`, then type the rule"
+        )),
         None => Err(unknown(
             "mode",
             name,
@@ -299,6 +302,14 @@ mod tests {
         assert_eq!((undo(""), redo("")), (Ok(undone), Ok(redone)));
         let elsewhere = "`/undo files` works in the terminal".to_owned();
         assert_eq!(undo("files"), Err(elsewhere));
+    }
+
+    #[test]
+    fn rule_in_place_of_a_mode_is_explained() {
+        let explained = "`bash(make *)` is a rule, not a mode: type `/permissions`, select `+ allow rule`, `+ ask rule` or `+ deny rule`, then type the rule";
+        assert_eq!(permissions("bash(make *)"), Err(explained.to_owned()));
+        let mode = PermissionMode::Plan;
+        assert_eq!(permissions("plan"), one(Op::SetPermissions { mode }));
     }
 
     #[test]

@@ -31,7 +31,7 @@ table! {
     "compact" Run "[INSTRUCTIONS]" "Summarize the earlier conversation" .by_word().everywhere(requests::compact).in_scripts();
     "diff" Files "[last|session|head|ENTRY|FROM TO]" "Review changed files"
         .key("changes").values(&["last", "session", "head"]);
-    "undo" Files "[files|both]" "Go back to before the last prompt, with files or not"
+    "undo" Files "[files|both]" "Undo conversation and files of the last prompt, or one of both"
         .key("undo_prompt").by_word().values(&["files", "both"]).on_screens().sends(requests::undo);
     "rewind" Tree "" "Go back to an earlier prompt" .by_word();
     "plan" Run "[PROMPT]" "Switch to plan mode; with a prompt, send it"
@@ -88,7 +88,7 @@ table! {
         .key("rename_session").aliases(&["rename"]).everywhere(requests::name).in_scripts();
     "panel" Application "" "Toggle the side panel: changed files, jobs, to-dos" .key("side_panel");
     "pin" Session "[off]" "Pin the session in the list, or unpin it" .by_word().values(&["off"]).on_screens();
-    "redo" Files "[files|both]" "Redo what `/undo` reverted, with files or not"
+    "redo" Files "[files|both]" "Redo what `/undo` reverted: conversation, files, or both"
         .key("redo_prompt").by_word().values(&["files", "both"]).on_screens().sends(requests::redo);
     "refresh" Model "" "Fetch newly published models and prices"
         .key("refresh_models").everywhere(|_| requests::one(Op::RefreshModels));
@@ -108,10 +108,10 @@ table! {
     "tab" Tabs "[ID]" "Start a new session in a new tab" .key("new_tab").aliases(&["beside"]);
     "takeover" Session "" "Take control from another client"
         .key("take_over").by_word().on_screens().sends(|_| requests::one(Op::TakeOver));
-    "terminal" Run "[COMMAND]" "List terminals and type in them" .key("terminals");
+    "terminal" Run "[COMMAND]" "Open a new terminal, or list terminals and type in them" .key("terminals");
     "todo" Run "" "Toggle the to-do list" .key("toggle_todo");
     "tools" Tools "" "List tools and their cost, and turn them on or off"
         .everywhere(|_| requests::one(AgentOp::ListTools)).in_scripts();
     "trust" Run "" "Trust this folder, or stop trusting it" .everywhere(|_| requests::one(Op::AskTrust));
-    "vim" Settings "" "Use the keys of Vim; `/keymap default` ends it" .key("vim_keys");
+    "vim" Settings "" "Use the keys of Vim, or stop using them" .key("vim_keys");
 }

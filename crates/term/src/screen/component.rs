@@ -130,6 +130,11 @@ pub trait Component<C: Commands, A>: Any {
         None
     }
 
+    /// Letters that the component reads itself, with their meanings: no keymap has them.
+    fn letters(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// Whether the component receives every key directly, ignoring all bindings.
     fn captures(&self) -> bool {
         false

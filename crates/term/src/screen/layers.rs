@@ -105,6 +105,12 @@ impl<C: Commands, A: 'static> Layers<C, A> {
         self.stack.last()?.component.meaning(command)
     }
 
+    /// The letters that the topmost layer reads itself.
+    pub fn letters(&self) -> &'static [(&'static str, &'static str)] {
+        let top = self.stack.last();
+        top.map_or(&[], |layer| layer.component.letters())
+    }
+
     /// Whether the topmost layer receives every key directly.
     pub fn captures(&self) -> bool {
         self.stack

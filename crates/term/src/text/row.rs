@@ -85,7 +85,7 @@ impl Row {
         for span in &mut self.spans {
             let shown = text::truncate(&span.text, left);
             left = left.saturating_sub(text::width(&shown));
-            if shown.len() != span.text.len() {
+            if *shown != *span.text {
                 span.text = shown.into();
             }
         }
@@ -95,5 +95,18 @@ impl Row {
     /// Appends a span.
     pub fn push(&mut self, text: impl Into<Box<str>>, face: impl Into<Face>) {
         self.spans.push(Span::new(text, face));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_text_ends_with_a_mark_also_where_it_is_as_long_in_bytes() {
+        let cut = |text: &str| Row::plain(text, Token::Text).truncated(5).text();
+        assert_eq!(cut("abcdefg"), "abcd…");
+        assert_eq!(cut("abcdefgh"), "abcd…");
+        assert_eq!(cut("abcde"), "abcde");
     }
 }

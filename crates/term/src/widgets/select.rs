@@ -26,6 +26,8 @@ pub struct Item {
     pub queries: Vec<&'static str>,
     /// Found only by the starts of its words, not by scattered letters.
     pub by_word: bool,
+    /// Listed only if a query finds it.
+    pub only_found: bool,
     /// Before all other items that match a query.
     pub first: bool,
     /// Shown dimmed: it can be selected, but something is missing.
@@ -178,7 +180,9 @@ impl Select {
 
     /// Number of listed items.
     pub fn total(&self) -> usize {
-        self.listed().len()
+        let listed = self.listed().into_iter();
+        let usual = listed.filter(|index| !self.items[*index].only_found);
+        usual.count().max(self.shown.len())
     }
 
     /// Moves the selection by one and wraps around.
@@ -247,6 +251,7 @@ impl Select {
         listed.retain(|index| limits.allow(&self.items[*index].numbers));
         let query = limits.words.trim();
         if query.is_empty() {
+            listed.retain(|index| !self.items[*index].only_found);
             let listed = listed.into_iter();
             self.shown = listed.map(|index| (index, Vec::new())).collect();
             return;
@@ -476,6 +481,23 @@ mod tests {
         assert_eq!(label(&list), Some("write a note"));
         list.set_query("wq");
         assert_eq!(label(&list), Some("quit"));
+    }
+
+    #[test]
+    fn item_that_is_only_found_is_listed_with_its_query() {
+        let item = |label: &str, only_found| Item {
+            label: label.into(),
+            only_found,
+            ..Item::default()
+        };
+        let mut list = Select::new(vec![item("keymap", false), item("keymap vim", true)]);
+        let mut counts = |query| {
+            list.set_query(query);
+            (list.len(), list.total())
+        };
+        assert_eq!(counts(""), (1, 1));
+        assert_eq!(counts("keymap vim"), (1, 1));
+        assert_eq!(counts("keymap"), (2, 2));
     }
 
     #[test]

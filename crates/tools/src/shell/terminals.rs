@@ -44,8 +44,12 @@ impl Workspace {
         self.terminals.find(id).map(|terminal| terminal.screen())
     }
 
-    /// Starts `command` on a terminal for the user; returns its id.
+    /// Starts `command` on a terminal for the user, or the user's shell if it is empty; returns its id.
     pub async fn start_terminal(&self, command: &str) -> Result<String, String> {
+        let command = &*match command.trim() {
+            "" => users_shell(std::env::var("SHELL").ok()),
+            command => command.to_owned(),
+        };
         let prepared = self.confinement().prepare().await;
         prepared.map_err(|error| error.to_string())?;
         let terminal = self.terminals.start(&self.commands.shell, command);
@@ -123,5 +127,26 @@ impl Workspace {
         arguments.remove("keys");
         arguments.insert("text".to_owned(), format!("\x03{command}\n").into());
         Value::Object(arguments)
+    }
+}
+
+/// The command that starts the user's shell. A name that a shell would read otherwise is not used.
+fn users_shell(named: Option<String>) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-".contains(char);
+    let named = named.filter(|named| named.starts_with('/') && named.chars().all(is_plain));
+    named.unwrap_or_else(|| "sh".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_shell_is_a_plain_path() {
+        let shell = |named: Option<&str>| users_shell(named.map(str::to_owned));
+        assert_eq!(shell(Some("/bin/zsh")), "/bin/zsh");
+        for other in [None, Some("fish"), Some("/bin/sh -c x"), Some("/$(x)")] {
+            assert_eq!(shell(other), "sh", "{other:?}");
+        }
     }
 }

@@ -47,6 +47,8 @@ pub enum Effect {
     LoadTheme(String),
     /// Use this keymap and save it in the settings.
     LoadKeymap(String),
+    /// Use the keymap of Vim, or the default one if that of Vim is in use, and save it in the settings.
+    ToggleVim,
     /// List the settings. The app receives them in `show_settings`.
     PickSetting,
     /// Write a setting of the user and apply it; without a value, remove it from the file.

@@ -82,7 +82,11 @@ fn head(start: &Start<'_>, width: u16) -> Vec<Row> {
     let room = usize::from(width).saturating_sub(text::width(WEAVE[0]));
     let state = start.model.map(works);
     let model = match (start.model, &state) {
-        (Some(_), Some((ready, Token::Success))) => vec![Span::new(ready.as_str(), Token::Success)],
+        (Some(_), Some((ready, Token::Success))) => {
+            let clause = ready.find([';', ':']).filter(|_| text::width(ready) > room);
+            let ready = &ready[..clause.unwrap_or(ready.len())];
+            vec![Span::new(ready, Token::Success)]
+        }
         (Some(model), _) => vec![Span::new(model.reference(), Token::Text)],
         (None, _) => Vec::new(),
     };

@@ -1,16 +1,21 @@
 //! Restoring files: the previews and results on screen.
 
+use crate::actions::command::{UNDO, preview as undo_preview};
 use crate::actions::{Action, Outbox, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::{MenuItem, Overlays, Picker};
 use osier_agent::Severity;
 use osier_base::text;
 use osier_protocol::{
-    ChangeKind, CheckpointEvent, CheckpointOp, FileChange, FilesAt, Op, Unrestored, changed_outside,
+    ChangeKind, ChangedLines, CheckpointEvent, CheckpointOp, FileChange, FilesAt, Op, TreeOp,
+    Unrestored, changed_outside,
 };
 
 /// The layer of the list.
 const ID: &str = "restore";
+
+/// The layer of the choice what to undo.
+const UNDO_ID: &str = "undo";
 
 /// Number of the request whose reply opens no list.
 const COMPARISON: u64 = 1;
@@ -41,6 +46,41 @@ fn left(at: &FilesAt) -> Op {
 
 fn preview(request: u64, at: FilesAt) -> Op {
     Op::Checkpoint(CheckpointOp::PreviewFiles { request, at })
+}
+
+/// The ways to undo the last prompt. Each one that changes files lists them first.
+fn undo_menu(changed: &[ChangedLines], more: u64) -> Picker<MenuItem> {
+    let conversation = |files| Action::Move {
+        op: TreeOp::UndoPrompt { with_files: files },
+        files,
+    };
+    let items = [
+        MenuItem::new(
+            "Conversation and files",
+            named(changed, more),
+            conversation(true),
+        ),
+        MenuItem::new("Conversation only", "files stay", conversation(false)),
+        MenuItem::new(
+            "Files only",
+            "the conversation stays",
+            undo_preview(FilesAt::LastPrompt),
+        ),
+    ];
+    Picker::menu("Undo the last prompt", "no choice matches", items)
+        .with_answers()
+        .taking("undo")
+}
+
+/// `cart.py +1 -1`, or the number of several files.
+fn named(changed: &[ChangedLines], more: u64) -> String {
+    match (changed, more) {
+        ([file], 0) => {
+            let path = text::single_line(&file.path);
+            format!("{path} +{} -{}", file.added, file.removed)
+        }
+        (changed, more) => files(changed.len() + usize::try_from(more).unwrap_or_default()),
+    }
 }
 
 /// The actions, above the files that they affect.
@@ -167,6 +207,21 @@ pub(crate) fn on_event(
         CheckpointEvent::FilesChangedOutside { paths, more } => {
             let text = changed_outside(paths, *more);
             transcript.notice(Severity::Info, &text);
+        }
+        CheckpointEvent::ChangedLines {
+            request: UNDO,
+            files,
+            more,
+            ..
+        } => {
+            if files.is_empty() {
+                outbox.push(Action::Move {
+                    op: TreeOp::UndoPrompt { with_files: false },
+                    files: false,
+                });
+            } else {
+                overlays.push_modal(UNDO_ID, undo_menu(files, *more));
+            }
         }
         CheckpointEvent::FileDiffs { .. } | CheckpointEvent::ChangedLines { .. } => {}
     }

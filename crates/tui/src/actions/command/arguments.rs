@@ -13,6 +13,15 @@ pub(crate) fn preview(at: FilesAt) -> Op {
     Op::Checkpoint(CheckpointOp::PreviewFiles { request: 0, at })
 }
 
+/// Number of the request whose reply opens the choice of an undo.
+pub(crate) const UNDO: u64 = 1 << 31;
+
+/// Requests which files the last turn changed; with the reply, the user chooses what to undo.
+pub(super) fn ask_undo() -> Op {
+    let (request, range) = (UNDO, DiffRange::LastPrompt);
+    Op::Checkpoint(CheckpointOp::CountChangedLines { request, range })
+}
+
 /// Steps the conversation, the files, or both.
 pub(super) fn step(argument: &str, op: TreeOp, files: Op) -> Parsed {
     Ok(vec![match argument {

@@ -9,7 +9,7 @@ mod info;
 mod registry;
 mod slash;
 
-pub(crate) use arguments::preview;
+pub(crate) use arguments::{UNDO, preview};
 pub use id::Command;
 pub(crate) use info::{Category, CommandInfo, Run, commands};
 pub(crate) use slash::{parse_slash, run_slash};

@@ -240,7 +240,7 @@ macro_rules! commands {
                 Trust "trust";
                 ToggleTodo "todo" .feature();
                 Jobs "jobs" .feature();
-                Terminals "terminal" .feature().parse(arguments::terminal);
+                Terminals "terminal" .feature().queries(&["shell", "new terminal", "pty"]).parse(arguments::terminal);
                 ModelPicker "model" .feature().queries(&["favourite", "favorite", "favourites"]);
                 CycleThinking "thinking";
                 Login "login" .feature();
@@ -265,7 +265,7 @@ macro_rules! commands {
                     .parse(|name| Ok(vec![Effect::LoadTheme(name.to_owned()).into()]));
                 Memory "memory" .actions(|| vec![Effect::EditFile { path: "AGENTS.md".to_owned(), line: 1 }.into()]);
                 Keymap "keymap" .feature().parse(|name| Ok(vec![Effect::LoadKeymap(name.to_owned()).into()]));
-                VimKeys "vim" .actions(|| vec![Effect::LoadKeymap("vim".to_owned()).into()]);
+                VimKeys "vim" .actions(|| vec![Effect::ToggleVim.into()]);
                 Reload "reload" .actions(|| vec![Effect::ReloadAppearance.into(), Op::Reload.into()]);
                 Tools "tools" .feature();
                 Servers "mcp" .feature().parse(arguments::server);
@@ -283,7 +283,8 @@ macro_rules! commands {
                 Changes "diff" .actions(|| vec![Action::ShowChanges(DiffRange::Session)]).parse(arguments::diff);
                 RestoreFiles "restore" .actions(|| vec![arguments::preview(FilesAt::Here).into()])
                     .parse(arguments::restore).queries(&["checkpoint", "checkpoints"]);
-                UndoPrompt "undo" .actions(|| vec![Action::Move { op: TreeOp::UndoPrompt { with_files: false }, files: false }])
+                UndoPrompt "undo" .actions(|| vec![arguments::ask_undo().into()])
+                    .queries(&["revert", "rollback", "back", "files", "conversation"])
                     .parse(|argument| {
                         let files = arguments::preview(FilesAt::LastPrompt);
                         arguments::step(argument, TreeOp::UndoPrompt { with_files: true }, files)

@@ -305,6 +305,10 @@ impl Component<Command, Action> for Jobs {
         "list"
     }
 
+    fn letters(&self) -> &'static [(&'static str, &'static str)] {
+        &[("x", "Kill the job; press twice")]
+    }
+
     fn uses(&self, command: Command) -> bool {
         frame::is_of_most_lists(command)
     }

@@ -5,7 +5,8 @@ mod panel;
 
 use crate::actions::Outbox;
 use crate::drawing::Overlays;
-use osier_protocol::{Event, Op, TerminalInfo};
+use osier_protocol::{Event, Op};
+pub(crate) use panel::running;
 use panel::{ID, Terminals};
 
 /// Opens the panel.
@@ -20,16 +21,16 @@ pub(crate) fn open_new(running: usize, overlays: &mut Overlays, outbox: &mut Out
     outbox.push(Op::ListTerminals);
 }
 
+/// The request that gives the entered terminal the size of the panel, if it has another.
+pub(crate) fn take_ops(overlays: &mut Overlays) -> Option<Op> {
+    overlays.find::<Terminals>(ID)?.fit_entered()
+}
+
 /// Requests the screens of these terminals.
 pub(crate) fn show(terminals: Vec<String>, outbox: &mut Outbox) {
     for terminal in terminals {
         outbox.push(Op::ShowTerminal { terminal });
     }
-}
-
-/// How many of the terminals run.
-pub(crate) fn running(terminals: &[TerminalInfo]) -> usize {
-    terminals.iter().filter(|terminal| terminal.running).count()
 }
 
 /// Shows news in the open panel.

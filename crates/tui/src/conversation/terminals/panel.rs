@@ -18,10 +18,15 @@ pub(super) const ID: &str = "terminals";
 /// The key that leaves an entered terminal; terminals without a wider protocol report `ctrl+]` as `ctrl+5`.
 const LEAVE: [char; 2] = [']', '5'];
 const EMPTY: &str = "no terminals yet: enter starts a shell, /terminal COMMAND another program";
-/// The user's shell on the machine of the session.
-const SHELL: &str = "${SHELL:-sh}";
 /// The widest panel.
 const WIDTH: u16 = 202;
+/// Columns below which hints are short, so that the key that kills a program is among them.
+const NARROW: usize = 72;
+
+/// How many of the terminals run.
+pub(crate) fn running(terminals: &[TerminalInfo]) -> usize {
+    terminals.iter().filter(|terminal| terminal.running).count()
+}
 
 /// The panel.
 #[derive(Debug, Default)]
@@ -66,7 +71,7 @@ impl Terminals {
             let newest = self.listed.last().map(|last| last.id.clone());
             ops.extend(self.select(newest));
         }
-        let running = self.listed.iter().filter(|info| info.running).count();
+        let running = running(&self.listed);
         if self.awaited.take_if(|before| running > *before).is_some() {
             self.entered = self.info().is_some_and(|info| info.running);
             ops.extend(self.fit());
@@ -108,16 +113,32 @@ impl Terminals {
         }
     }
 
+    /// Types in a terminal that runs; starts the program of one that ended again, and a shell if there is none.
     fn enter(&mut self, cx: &mut Cx<'_, Action>) {
-        if self.listed.is_empty() && self.awaited.is_none() {
-            self.awaited = Some(0);
-            let command = SHELL.to_owned();
-            return cx.push(Op::StartTerminal { command });
+        match self.info() {
+            Some(info) if info.running => {
+                self.entered = true;
+                cx.actions.extend(self.fit().map(Action::from));
+            }
+            info => {
+                let command = info.map(|info| info.command.clone());
+                self.start(command.unwrap_or_default(), cx);
+            }
         }
-        if self.info().is_some_and(|info| info.running) {
-            self.entered = true;
-            cx.actions.extend(self.fit().map(Action::from));
+    }
+
+    /// Starts a command on a new terminal, which gets the keys; an empty command is the user's shell.
+    fn start(&mut self, command: String, cx: &mut Cx<'_, Action>) {
+        let is_repeated = self.listed.is_empty() && self.awaited.is_some();
+        if !is_repeated {
+            self.awaited = Some(running(&self.listed));
+            cx.push(Op::StartTerminal { command });
         }
+    }
+
+    /// Gives the entered terminal the size of the panel.
+    pub(super) fn fit_entered(&mut self) -> Option<Op> {
+        self.entered.then(|| self.fit()).flatten()
     }
 
     /// Gives the terminal the size of the panel.
@@ -203,16 +224,32 @@ impl Terminals {
                 let asked = "press x again to kill it";
                 return frame::rule(asked, Token::Warning.into(), ("", Face::default()), width);
             }
-            _ if self.entered => vec!["keys go to the program".into(), "ctrl+] leave".into()],
+            _ if self.entered => [
+                "ctrl+] leave",
+                "ctrl+] n new terminal",
+                "keys go to the program",
+            ]
+            .map(str::to_owned)
+            .into(),
             None => ["enter start a shell", "esc close"]
                 .map(str::to_owned)
                 .into_iter()
                 .chain(help)
                 .collect(),
             Some(info) => {
-                let mut hints: Vec<String> = Vec::new();
+                let enter = if info.running {
+                    "enter type"
+                } else {
+                    "enter restart"
+                };
+                let new = if width < NARROW {
+                    "n new"
+                } else {
+                    "n new terminal"
+                };
+                let mut hints = vec![enter.to_owned(), new.to_owned()];
                 if info.running {
-                    hints.extend(["enter type".to_owned(), "x kill".to_owned()]);
+                    hints.push("x kill".to_owned());
                 }
                 if self.listed.len() > 1 {
                     hints.push("tab next terminal".to_owned());
@@ -234,7 +271,7 @@ impl Terminals {
 
 impl Component<Command, Action> for Terminals {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        let wanted = if self.listed.is_empty() {
+        let wanted = if self.listed.is_empty() && self.awaited.is_none() {
             5
         } else {
             area.height
@@ -264,6 +301,10 @@ impl Component<Command, Action> for Terminals {
         if !self.entered {
             match key.typed() {
                 Some('x') => self.kill(cx),
+                Some('n') => {
+                    self.doomed = false;
+                    self.start(String::new(), cx);
+                }
                 Some('q') => return self.on_command(Command::Cancel, cx),
                 _ => self.doomed = false,
             }
@@ -307,15 +348,35 @@ impl Component<Command, Action> for Terminals {
     }
 
     fn uses(&self, command: Command) -> bool {
-        frame::is_of_most_lists(command)
+        use Command::{First, Last, PageDown, PageUp};
+        frame::is_of_most_lists(command) && !matches!(command, First | Last | PageDown | PageUp)
+    }
+
+    fn letters(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("n", "Start a shell in a new terminal"),
+            ("x", "Kill the program; press twice"),
+        ]
+    }
+
+    fn meaning(&self, command: Command) -> Option<&'static str> {
+        match command {
+            Command::Accept => Some("Type in it, or start its program again"),
+            Command::Up => Some("Previous terminal"),
+            Command::Down => Some("Next terminal"),
+            _ => None,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::actions::Outbox;
+    use osier_term::input::KeyCode;
+    use std::time::Instant;
 
-    fn running(id: &str) -> TerminalInfo {
+    fn started(id: &str) -> TerminalInfo {
         TerminalInfo {
             id: id.to_owned(),
             running: true,
@@ -327,9 +388,9 @@ mod tests {
     fn a_terminal_that_the_user_starts_gets_the_keys_at_once() {
         let mut panel = Terminals::awaiting(1);
         panel.area = Rect::new(0, 1, 80, 21);
-        panel.set(&[running("t1")]);
+        panel.set(&[started("t1")]);
         assert!(!panel.captures(), "the terminal before it is not entered");
-        let ops = panel.set(&[running("t1"), running("t2")]);
+        let ops = panel.set(&[started("t1"), started("t2")]);
         let terminal = "t2".to_owned();
         let size = Op::ResizeTerminal {
             terminal: terminal.clone(),
@@ -338,8 +399,45 @@ mod tests {
         };
         assert_eq!(ops, [Op::ShowTerminal { terminal }, size]);
         assert!(panel.captures());
+        // So does a newer size of the panel.
+        panel.area.height = 30;
+        let fitted = panel.fit_entered();
+        assert!(matches!(fitted, Some(Op::ResizeTerminal { rows: 30, .. })));
+        assert_eq!(panel.fit_entered(), None);
         // Another terminal, which the model starts, does not get the keys.
-        panel.set(&[running("t1"), running("t2"), running("t3")]);
+        panel.set(&[started("t1"), started("t2"), started("t3")]);
         assert_eq!(panel.selected.as_deref(), Some("t2"));
+    }
+
+    #[test]
+    fn enter_restarts_a_program_that_ended_and_n_starts_a_shell() {
+        let mut panel = Terminals::default();
+        let ended = TerminalInfo {
+            command: "top".to_owned(),
+            running: false,
+            ..started("t1")
+        };
+        panel.set(&[ended, started("t2"), started("t3")]);
+        panel.select(Some("t1".to_owned()));
+        let actions = |panel: &mut Terminals, act: &dyn Fn(&mut Terminals, &mut Cx<'_, Action>)| {
+            let mut outbox = Outbox::default();
+            act(panel, &mut outbox.cx(Instant::now()));
+            (outbox.take(), panel.awaited.take())
+        };
+        let start = |command: &str| {
+            let command = command.to_owned();
+            (vec![Op::StartTerminal { command }.into()], Some(2))
+        };
+        let enter = actions(&mut panel, &|panel, cx| {
+            let _ = panel.on_command(Command::Accept, cx);
+        });
+        assert_eq!(enter, start("top"));
+        let shell = actions(&mut panel, &|panel, cx| {
+            let _ = panel.on_key(KeyPress::plain(KeyCode::Char('n')), cx);
+        });
+        assert_eq!(shell, start(""));
+        let hints = panel.hint_row(80, &Keymap::default()).text();
+        let expected = "─ enter restart · n new terminal · tab next terminal · esc close ─";
+        assert!(hints.starts_with(expected), "{hints}");
     }
 }

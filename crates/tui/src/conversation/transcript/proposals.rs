@@ -63,7 +63,8 @@ impl Transcript {
         self.asking_cell().is_some()
     }
 
-    /// The rows of the call of the open question that are above and below the viewport, as of the last frame.
+    /// The rows of the call of the open question that are above the viewport, and all rows from the viewport to the end of
+    /// the call, as of the last frame.
     pub(crate) fn cut_proposal(&mut self) -> (usize, usize) {
         let Some(asking) = self.asking_cell() else {
             return (0, 0);
@@ -82,7 +83,7 @@ impl Transcript {
         let before: usize = (top..asking).map(|cell| self.full_height(cell)).sum();
         let end = (before + height).saturating_sub(row);
         let below = end.saturating_sub(usize::from(self.viewport.1));
-        (above.min(height - gap), below.min(height - gap))
+        (above.min(height - gap), below)
     }
 
     /// The cell after the last one that is shown at the end.

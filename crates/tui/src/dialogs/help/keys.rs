@@ -11,6 +11,8 @@ use osier_term::{KeyPress, Keymap};
 pub(crate) enum Moment {
     Idle,
     Working,
+    /// A question waits for an answer.
+    Asked,
     /// A view in front of the prompt, or the conversation while it is browsed.
     View,
 }
@@ -31,18 +33,18 @@ const IDLE: &[Row] = &[
     Typed("/", "commands"),
     Typed("@", "attach a file"),
     Bound(Command::AttachPicture, "attach an image"),
-    Typed("!", "run a command yourself"),
-    Bound(Command::HistorySearch, "search earlier prompts"),
-    Bound(Command::ExternalEditor, "write in your editor"),
+    Typed("!", "run a command"),
+    Bound(Command::HistorySearch, "earlier prompts"),
+    Bound(Command::ExternalEditor, "use your editor"),
     Bound(Command::Stash, "stash the prompt"),
-    Typed("esc esc", "go back to a prompt"),
-    Bound(Command::Tree, "tree of the session"),
-    Bound(Command::Changes, "review the changes"),
+    Typed("esc esc", "back to a prompt"),
+    Bound(Command::Tree, "session tree"),
+    Bound(Command::Changes, "review changes"),
     Bound(Command::SessionPicker, "sessions"),
     Bound(Command::ModelPicker, "model"),
     Bound(Command::CycleThinking, "thinking level"),
     Bound(Command::CyclePermissions, "permission mode"),
-    Bound(Command::Search, "search the conversation"),
+    Bound(Command::Search, "search the text"),
     Bound(Command::Browse, "browse and copy"),
     Bound(Command::ToggleTools, "output of tools"),
     Bound(Command::Palette, "all commands"),
@@ -52,18 +54,18 @@ const IDLE: &[Row] = &[
 /// While the model works.
 const WORKING: &[Row] = &[
     Bound(Command::Interrupt, "stop"),
-    Bound(Command::Submit, "steer: add to what runs"),
-    Bound(Command::FollowUp, "queue for afterwards"),
-    Bound(Command::RecallQueue, "edit what is queued"),
+    Bound(Command::Submit, "add to this run"),
+    Bound(Command::FollowUp, "queue for later"),
+    Bound(Command::RecallQueue, "edit the queue"),
     Bound(Command::Answer, "answer the question"),
     Bound(Command::CyclePermissions, "permission mode"),
     Bound(Command::ToggleTools, "output of tools"),
     Bound(Command::ToggleThinking, "thinking"),
     Bound(Command::ToggleTodo, "to-dos"),
-    Bound(Command::Search, "search the conversation"),
+    Bound(Command::Search, "search the text"),
     Bound(Command::Browse, "browse and copy"),
-    Bound(Command::Jobs, "commands in the background"),
-    Bound(Command::NewTab, "another session in a tab"),
+    Bound(Command::Jobs, "background jobs"),
+    Bound(Command::NewTab, "session in a tab"),
     Bound(Command::Palette, "all commands"),
 ];
 
@@ -89,6 +91,28 @@ const IN_VIEW: &[(&str, Command, &str)] = &[
     ("question", Command::Cancel, "Answer later"),
     ("question", Command::Dismiss, "Deny, or skip the question"),
     ("tree", Command::Accept, "Go here"),
+    ("tree", Command::TreeMenu, "Menu of the entry"),
+    ("tree", Command::TreeParent, "Entry before it"),
+    ("tree", Command::TreeChild, "Entry after it"),
+    ("tree", Command::PreviousSibling, "Previous branch"),
+    ("tree", Command::NextSibling, "Next branch"),
+    ("tree", Command::PreviousPrompt, "Previous prompt"),
+    ("tree", Command::NextPrompt, "Next prompt"),
+    ("tree", Command::Fold, "Collapse or go out"),
+    ("tree", Command::PanLeft, "Outer levels"),
+    ("tree", Command::PanRight, "Inner levels"),
+    ("tree", Command::Search, "Search all branches"),
+    ("tree", Command::TreeSummarize, "Go with a summary"),
+    ("tree", Command::TreeSummarizeBefore, "Summarize before it"),
+    ("tree", Command::TreeWithFiles, "Go here with files"),
+    ("tree", Command::TreeForkWorktree, "Fork to a worktree"),
+    ("tree", Command::TreeCompare, "Mark and compare"),
+    ("tree", Command::TreeRestore, "Show hidden branch"),
+    ("tree", Command::TreeErase, "Delete permanently"),
+    ("tree", Command::GoBack, "Previous position"),
+    ("tree", Command::GoForward, "Next position"),
+    ("tree", Command::First, "First entry"),
+    ("tree", Command::Last, "Last entry"),
     ("sessions", Command::Accept, "Open the session"),
     ("summary", Command::Accept, "Store the summary"),
     ("summary", Command::Cancel, "Do not compact"),
@@ -120,12 +144,14 @@ pub(crate) fn keys(
     ),
 ) -> Vec<(String, String)> {
     let of_prompt = |rows: &[Row]| {
-        let shown = rows.iter().filter_map(|row| row.shown(keymap, contexts));
-        shown.collect()
+        let rows = rows
+            .iter()
+            .filter(|row| moment == Moment::Asked || !matches!(row, Bound(Command::Answer, _)));
+        rows.filter_map(|row| row.shown(keymap, contexts)).collect()
     };
     let mut rows: Vec<_> = match moment {
         Moment::Idle => of_prompt(IDLE),
-        Moment::Working => of_prompt(WORKING),
+        Moment::Working | Moment::Asked => of_prompt(WORKING),
         Moment::View => {
             let mut parts = contexts.split(|context| matches!(*context, "editor" | "global"));
             of_view(keymap, parts.next().unwrap_or_default(), uses, meaning)
@@ -143,6 +169,10 @@ pub(crate) enum AfterPage {
     AllKeys,
     Nothing,
     TheKey,
+    /// Another page of keys if there is one, else what the key does.
+    Turn {
+        forward: bool,
+    },
 }
 
 /// Help lists the keys of all views, esc does nothing, and any other key does what it does without
@@ -151,6 +181,8 @@ pub(crate) fn after_page(keymap: &Keymap<Command>, contexts: &[&str], key: KeyPr
     match keymap.lookup(contexts, &[], key) {
         Lookup::Actions(commands) if commands.contains(&Command::Help) => AfterPage::AllKeys,
         _ if key == KeyPress::plain(KeyCode::Esc) => AfterPage::Nothing,
+        _ if key == KeyPress::plain(KeyCode::PageDown) => AfterPage::Turn { forward: true },
+        _ if key == KeyPress::plain(KeyCode::PageUp) => AfterPage::Turn { forward: false },
         _ => AfterPage::TheKey,
     }
 }
@@ -215,9 +247,11 @@ fn of_view(
         let mut known = IN_VIEW.iter();
         let known = known.find(|(of, known, _)| contexts.contains(of) && *known == command);
         let known = known.map(|&(_, _, meaning)| meaning);
-        let meaning = match meaning(command).or(known) {
-            Some(meaning) => meaning,
-            None => command.info()?.description,
+        let meaning = match (meaning(command).or(known), command) {
+            (Some(meaning), _) => meaning,
+            (None, Command::Up) => "Move up",
+            (None, Command::Down) => "Move down",
+            (None, command) => command.info()?.description,
         };
         Some((keys, meaning.to_owned()))
     };

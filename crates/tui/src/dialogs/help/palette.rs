@@ -1,7 +1,8 @@
 //! The command palette: every command with its category, slash command and keys.
 
 use super::keys::wanted_first;
-use crate::actions::{Action, Command, command::CommandInfo, command::commands};
+use crate::actions::command::{CommandInfo, commands, parse_slash};
+use crate::actions::{Action, Command};
 use crate::drawing::{Choice, Picker};
 use osier_base::text;
 use osier_protocol::AddedCommand;
@@ -10,9 +11,10 @@ use osier_term::{Item, Keymap};
 
 pub(super) const ID: &str = "palette";
 
-/// A command that is built in, with its key, or one that was added.
+/// A command that is built in, with its key or with a value of its argument, or one that was added.
 pub(super) enum Entry {
     BuiltIn(&'static CommandInfo, String),
+    Value(&'static CommandInfo, &'static SlashCommand, &'static str),
     Added(AddedCommand),
 }
 
@@ -28,19 +30,34 @@ pub(super) fn picker(
         let place = first.iter().position(|command| *command == info.command);
         place.unwrap_or(first.len())
     });
+    let values = listed.iter().flat_map(|info| {
+        let slash = info.slash.into_iter();
+        slash.flat_map(move |slash| {
+            let values = slash.values.iter();
+            values.map(move |value| Entry::Value(info, slash, value))
+        })
+    });
+    let values: Vec<Entry> = values.collect();
     let built_in = listed
         .into_iter()
         .map(|info| Entry::BuiltIn(info, first_key(keymap, info.command)));
     let added = added.iter().cloned().map(Entry::Added);
-    let entries = built_in.chain(added);
-    Picker::new("Commands", "no command matches", entries, |entry| {
-        [match entry {
-            Entry::BuiltIn(info, _) => Action::Run(info.command),
-            Entry::Added(command) => Action::SetEditor {
+    let entries = built_in.chain(added).chain(values);
+    Picker::new(
+        "Commands",
+        "no command matches",
+        entries,
+        |entry| match entry {
+            Entry::BuiltIn(info, _) => vec![Action::Run(info.command)],
+            Entry::Value(_, slash, value) => {
+                let typed = parse_slash(&format!("/{} {value}", slash.name), |_| false);
+                typed.and_then(Result::ok).unwrap_or_default()
+            }
+            Entry::Added(command) => vec![Action::SetEditor {
                 text: format!("/{} ", command.name),
-            },
-        }]
-    })
+            }],
+        },
+    )
     .taking("run")
 }
 
@@ -48,6 +65,15 @@ impl Choice for Entry {
     fn row(&self) -> Item {
         let (info, keys) = match self {
             Self::BuiltIn(info, keys) => (info, keys),
+            Self::Value(info, slash, value) => {
+                return Item {
+                    label: format!("{}: {} {value}", info.category.name(), slash.name),
+                    details: vec![format!("/{} {value}", slash.name).into()],
+                    by_word: true,
+                    only_found: true,
+                    ..Item::default()
+                };
+            }
             Self::Added(command) => {
                 return Item {
                     label: text::single_line(&command.description),
@@ -80,6 +106,9 @@ impl Choice for Entry {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::BuiltIn(one, _), Self::BuiltIn(other, _)) => one.command == other.command,
+            (Self::Value(_, one, value), Self::Value(_, other, same)) => {
+                one.name == other.name && value == same
+            }
             (Self::Added(one), Self::Added(other)) => one.name == other.name,
             _ => false,
         }

@@ -12,9 +12,9 @@ pub(super) const ID: &str = "settings";
 const COLUMNS: Columns = Columns {
     label: "setting",
     details: &[
-        Column::words("about", 0).first(),
-        Column::words("value", 0).at_least(12),
-        Column::words("set in", 0),
+        Column::words("about", 1).first(),
+        Column::words("value", 0).at_least(12).at_most(30),
+        Column::words("set in", 2).at_least(12),
     ],
 };
 

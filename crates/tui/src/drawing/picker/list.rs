@@ -218,7 +218,12 @@ impl List {
 
     /// How many items are shown, and of how many.
     fn count(&self) -> String {
-        let (listed, every) = (self.select.total(), self.select.items().len());
+        if self.leaves_text {
+            // Without a filter there is nothing to count.
+            return String::new();
+        }
+        let usual = self.select.items().iter().filter(|item| !item.only_found);
+        let (listed, every) = (self.select.total(), usual.count());
         let count = format!("{}/{listed}", self.select.len());
         if listed < every {
             format!("{count} usable, {every} in all")

@@ -473,7 +473,13 @@ fn hit_row(hit: &FoundText, selected: bool, width: usize) -> Row {
         format!("     {}: ", hit.source.word()),
         ground(Token::Accent),
     );
-    let spans = marked(hit, Token::Muted).into_iter();
+    let mut spans = marked(hit, Token::Muted);
+    // The first match is always in the row.
+    if let [(before, _), (matched, _), ..] = &mut *spans {
+        let room = width.saturating_sub(row.width());
+        let most = room.saturating_sub(text::width(matched)).min(room / 3);
+        *before = text::truncate_start(before, most).into_owned();
+    }
     for (text, token) in spans {
         row.push(text, ground(token));
     }
@@ -596,6 +602,23 @@ mod tests {
         assert_eq!(
             rows,
             [&*head, " answer: the needle is here", " ", " /work/a"]
+        );
+    }
+
+    #[test]
+    fn the_first_match_is_in_the_row_of_a_narrow_list() {
+        let before = "forty bytes of text are before the match ";
+        let hit = FoundText {
+            source: TextSource::Answer,
+            entry_id: None,
+            text: HitText {
+                text: format!("{before}needle and more text after it"),
+                marks: vec![(before.len(), before.len() + 6)],
+            },
+        };
+        assert_eq!(
+            hit_row(&hit, false, 50).text(),
+            "     answer: … the match needle and more text aft…"
         );
     }
 

@@ -40,6 +40,17 @@ const HINTS: &[(Command, &str)] = &[
     (Command::GoBack, "return"),
 ];
 
+/// Key hints of the list of prompts to go back to.
+const REWIND_HINTS: &[(Command, &str)] = &[
+    (Command::Accept, "conversation only"),
+    (Command::TreeWithFiles, "conversation and files"),
+    (Command::TreeFiles, "files only"),
+    (Command::TreeSummarize, "summary"),
+    (Command::TreeFork, "fork"),
+    (Command::Search, "find"),
+    (Command::TreeMenu, "menu"),
+];
+
 /// Key hints while an entry is marked.
 const COMPARE_HINTS: &[(Command, &str)] = &[
     (Command::Accept, "compare with this"),
@@ -122,9 +133,8 @@ impl TreeView {
             row.push(format!("· “{query}”{state} "), Token::Match);
         }
         if let Some(marked) = self.marked {
-            let glimpse = self.glimpses.get(&marked);
-            let text = glimpse.map_or("", |glimpse| glimpse.text.as_str());
-            let name = text::truncate(&text::single_line(text), width / 3).into_owned();
+            let (name, _) = self.first_line(marked);
+            let name = text::truncate(&name, width / 3).into_owned();
             row.push(format!("· compare “{name}” with "), Token::Warning);
         }
         let count = self.flat.rows.len();
@@ -357,6 +367,7 @@ impl TreeView {
         }
         let hints = match self.marked {
             Some(_) => COMPARE_HINTS,
+            None if self.memory.borrow().is_rewind => REWIND_HINTS,
             None => HINTS,
         };
         let (mark, line) = match &self.typing {

@@ -161,11 +161,11 @@ fn by_meaning(query: &str, added: &[&AddedCommand]) -> Vec<Candidate> {
     };
     let rows = commands().filter_map(|info| {
         let slash = info.slash?;
-        // The best matches come first: in the argument, then in the description, then by a query of the palette.
+        // The best matches come first: by a query of the palette, then in the argument, then in the description.
         let found = [
+            info.queries.contains(&query.as_str()),
             has_word(slash.argument),
             has_word(slash.description),
-            info.queries.contains(&query.as_str()),
         ];
         Some((found.iter().position(|found| *found)?, slash))
     });
@@ -559,6 +559,19 @@ mod tests {
             .1,
             ["/fan ", "/panel "]
         );
+        // Words for an undo lead to it first.
+        for query in ["/revert", "/rollback", "/files", "/conversation"] {
+            let found = command_or_value(&word(query), KnownModels::default(), &[]);
+            let first = found.unwrap().candidates.swap_remove(0);
+            assert_eq!(
+                (first.label.as_str(), first.detail.as_str()),
+                (
+                    "/undo [files|both]",
+                    "Undo conversation and files of the last prompt, or one of both"
+                ),
+                "{query}"
+            );
+        }
         assert_eq!(
             command_or_value(&word("/zzq"), KnownModels::default(), &[]),
             None

@@ -134,8 +134,12 @@ impl App {
                 sessions::open(open, joins, overlays);
             }
             Command::ShowSession => sessions::describe(outbox),
-            Command::Budget => budget::show(&self.footer.budget, &mut self.transcript),
+            Command::Budget => {
+                self.transcript.go_bottom();
+                budget::show(&self.footer.budget, &mut self.transcript);
+            }
             Command::CodeServers => {
+                self.transcript.go_bottom();
                 code_servers::show(&self.footer.code_servers, &mut self.transcript);
             }
             Command::TakeOver => self.footer.presence.take_over(outbox),
@@ -162,7 +166,7 @@ impl App {
                 let is_idle = self.activity.is_idle();
                 help::open_palette(&self.keymap, added, is_idle, &mut self.overlays);
             }
-            Command::Help => self.shows_keys = true,
+            Command::Help => self.keys_shown.open(),
             Command::SidePanel => self.side_panel.toggle(&mut self.outbox),
             Command::Guide => guide::open(&mut self.overlays),
             Command::ClearOrExit => self.clear_or_exit(now),

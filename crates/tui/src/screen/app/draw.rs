@@ -10,7 +10,7 @@ use crate::actions::Command;
 use crate::conversation::{Transcript, search, welcome};
 use crate::dialogs::{Questions, help};
 use crate::drawing::{Surface, layout, layout::Areas, layout::Wanted};
-use crate::input::{keymap::hints, prompt};
+use crate::input::{keymap::hints, keymap::hints::KeysPage, prompt};
 use crate::status::{Footer, side_panel::Shared};
 use osier_term::keymap::describe;
 use osier_term::{KeyPress, Links, Token, View, Wrap};
@@ -65,12 +65,17 @@ impl App {
         let mut keys = None;
         let cursor = if fits {
             let division = self.divide(screen, now);
-            keys = self
-                .shows_keys
-                .then(|| (page_of_keys(self), above_keys(self, screen, division)));
+            keys = self.keys_shown.page().map(|number| {
+                let above = above_keys(self, screen, division);
+                let keys = page_of_keys(self);
+                (
+                    KeysPage::new("Keys", keys, Some(number), above, linear),
+                    above,
+                )
+            });
             let first_key = keys.as_ref().map(|(keys, above)| {
-                let rows = hints::height(keys.len(), *above, linear);
-                above.bottom().saturating_sub(rows)
+                self.keys_shown.set_count(keys.count);
+                above.bottom().saturating_sub(keys.height())
             });
             let cursor = self.draw_all(buffer, links, now, (division, first_key));
             // The page of keys is over the editor.
@@ -89,7 +94,7 @@ impl App {
         if !fits {
             draw_too_small(screen, &mut surface);
         } else if let Some((keys, above)) = keys {
-            hints::draw("Keys", keys, above, linear, &mut surface);
+            keys.draw(above, &mut surface);
         }
         surface.paint_ground();
         cursor
@@ -320,7 +325,8 @@ fn draw_next_keys(app: &App, areas: Areas, linear: bool, surface: &mut Surface<'
     if !app.pending_keys.is_empty() {
         let next = app.keymap.hints_after(&app.contexts(), &app.pending_keys);
         let next = hints::after_prefix(&next, app.plugins.keys());
-        hints::draw("", next, above_status(areas), linear, surface);
+        let above = above_status(areas);
+        KeysPage::new("", next, None, above, linear).draw(above, surface);
     }
 }
 
@@ -373,12 +379,16 @@ fn notice_area(app: &mut App, screen: Rect, height: u16) -> Rect {
 fn page_of_keys(app: &App) -> Vec<(String, String)> {
     let moment = match (app.writes(), app.activity.is_idle()) {
         (false, _) => help::Moment::View,
+        (true, _) if app.questions.height() > 0 => help::Moment::Asked,
         (true, true) => help::Moment::Idle,
         (true, false) => help::Moment::Working,
     };
     let uses = |command| app.overlays.is_empty() || app.overlays.uses(command);
     let meaning = |command| app.overlays.meaning(command);
-    help::keys(&app.keymap, &app.contexts(), moment, (uses, meaning))
+    let letters = app.overlays.letters().iter();
+    let letters = letters.map(|(key, meaning)| ((*key).to_owned(), (*meaning).to_owned()));
+    let bound = help::keys(&app.keymap, &app.contexts(), moment, (uses, meaning));
+    letters.chain(bound).collect()
 }
 
 fn draw_start_page(app: &App, page: Rect, surface: &mut Surface<'_>) {

@@ -218,6 +218,7 @@ impl App {
             Event::Usage { spending } => {
                 // This count is complete, so the footer continues from it.
                 self.footer.total = spending.total;
+                self.transcript.go_bottom();
                 usage::show(spending, &mut self.transcript);
             }
             Event::Accounts { accounts } => accounts::refresh(accounts, overlays),
@@ -249,6 +250,7 @@ impl App {
                 if event.delivery() == Delivery::Answer
                     && let Some(text) = slash::describe(event)
                 {
+                    self.transcript.go_bottom();
                     self.transcript.notice(Severity::Info, &text);
                 }
                 let editor = (!is_behind).then_some(&mut self.prompt.editor);

@@ -47,14 +47,21 @@ impl App {
     }
 
     pub(super) fn on_key(&mut self, key: KeyPress, now: Instant) {
-        if std::mem::take(&mut self.shows_keys) {
-            match help::after_page(&self.keymap, &self.contexts(), key) {
+        if self.keys_shown.page().is_some() {
+            let after = help::after_page(&self.keymap, &self.contexts(), key);
+            if let AfterPage::Turn { forward } = after
+                && self.keys_shown.turn(forward)
+            {
+                return;
+            }
+            self.keys_shown.close();
+            match after {
                 AfterPage::AllKeys => {
                     let (used, overlays) = (&self.settings.keymap, &mut self.overlays);
                     return keymap::open(&self.keymap, self.plugins.keys(), used, overlays);
                 }
                 AfterPage::Nothing => return,
-                AfterPage::TheKey => {}
+                AfterPage::TheKey | AfterPage::Turn { .. } => {}
             }
         }
         self.activity.toast.dismiss(now);
@@ -105,7 +112,7 @@ impl App {
             Command::Edit(Edit::DIGIT) => self.writes() && self.prompt.editor.handle_digit(key),
             Command::Edit(edit) => self.writes() && self.prompt.editor.edit(edit) == Outcome::Done,
             Command::Help => {
-                self.shows_keys = true;
+                self.keys_shown.open();
                 true
             }
             Command::Plugin(number) => self.plugins.press_key(number, &mut self.outbox),

@@ -28,7 +28,7 @@ use osier_term::{Highlighted, Highlighter, KeyPress, Keymap, Theme};
 
 use self::focus::Focus;
 use crate::actions::{Action, Command, Effect, Outbox, Toast};
-use crate::conversation::{Search, Transcript, jobs};
+use crate::conversation::{Search, Transcript, jobs, terminals};
 use crate::dialogs::{
     Models, PermissionsDialog, Questions, Servers, SettingsEditor, ThemeChoice, Tools, appearance,
 };
@@ -36,7 +36,9 @@ use crate::drawing::{Overlays, late::Late};
 use crate::history::{
     Changes, Rewind, Sessions, TabControl, TabSummaries, TabSummary, Tree, sessions, tabs, tree,
 };
-use crate::input::{MouseTarget, PluginView, Pointer, Prompt, Stash, keymap, mouse};
+use crate::input::{
+    MouseTarget, PluginView, Pointer, Prompt, Stash, keymap, keymap::hints::KeysShown, mouse,
+};
 use crate::status::{Activity, Footer, SidePanel, TodoView};
 
 /// The interface.
@@ -61,8 +63,8 @@ pub struct App {
     pub(crate) keymap: Keymap<Command>,
     /// Keys of a sequence that has begun.
     pending_keys: Vec<KeyPress>,
-    /// The keys of the view in front are shown, until the next key.
-    shows_keys: bool,
+    /// The page of keys of the view in front, until the next key.
+    keys_shown: KeysShown,
     pointer: Pointer,
     changes: Changes,
     models: Models,
@@ -146,7 +148,7 @@ impl App {
             highlighter: options.highlighter,
             keymap: options.keymap,
             pending_keys: Vec::new(),
-            shows_keys: false,
+            keys_shown: KeysShown::default(),
             pointer: Pointer::default(),
             changes: Changes::default(),
             models: Models::default(),
@@ -207,6 +209,7 @@ impl App {
         ops.extend(self.transcript.take_ops());
         ops.extend(tree::take_ops(&mut self.overlays));
         ops.extend(sessions::take_ops(&mut self.overlays));
+        ops.extend(terminals::take_ops(&mut self.overlays));
         ops.extend(self.side_panel.take_op());
         ops
     }
@@ -383,7 +386,7 @@ impl App {
         self.transcript.set_cell(self.pictures.cell());
         for app in [&mut *self, from] {
             app.pending_keys.clear();
-            app.shows_keys = false;
+            app.keys_shown.close();
             app.tabs.disarm_exit();
             app.pointer = Pointer::default();
         }

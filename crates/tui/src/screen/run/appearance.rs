@@ -3,7 +3,7 @@
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use tokio::sync::mpsc;
@@ -16,6 +16,17 @@ use osier_base::watch::{Watched, Watcher};
 use osier_protocol::Op;
 use osier_settings::{Group, Settings};
 use osier_term::keymap::describe_all;
+
+/// The keymap that is used from now on, and how to switch back.
+fn keymap_notice(name: &str, settings: &Path) -> String {
+    let back = match name {
+        "default" => "",
+        "vim" => "; `/vim` again, or `:vim`, switches back",
+        _ => "; `/keymap default` switches back",
+    };
+    let settings = path::below_home(settings);
+    format!("keymap {name} is in use{back} (saved in {settings})")
+}
 
 /// Settings are read up to this many seconds before the interface starts.
 const BEFORE_START: u64 = 2;
@@ -44,7 +55,11 @@ impl Screen {
     /// Applies a keymap and writes it into the settings.
     pub(super) fn keep_keymap(&mut self, name: &str) {
         if self.knows_keymap(name) {
-            self.write_setting("keymap", Some(&osier_settings::quoted(name)));
+            let path = self.options.folders.settings();
+            match osier_settings::write(&path, "keymap", Some(&osier_settings::quoted(name))) {
+                Ok(()) => self.toast(Toast::info(keymap_notice(name, &path))),
+                Err(error) => self.toast(Toast::error(error)),
+            }
             self.reload_appearance();
         }
     }

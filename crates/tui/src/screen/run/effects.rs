@@ -119,6 +119,10 @@ impl Screen {
             Effect::PreviewTheme(name) => self.preview_theme(name.as_deref()),
             Effect::LoadTheme(name) => self.keep_theme(&name),
             Effect::LoadKeymap(name) => self.keep_keymap(&name),
+            Effect::ToggleVim => {
+                let is_on = self.options.settings.screen.keymap == "vim";
+                self.keep_keymap(if is_on { "default" } else { "vim" });
+            }
             Effect::EditList { name, text, adds } => self.edit_list(name, &text, adds),
             Effect::PickTheme => {
                 let choices = self.appearance.choices();

@@ -326,6 +326,13 @@ impl Component<Command, Action> for Dialog {
             return Handled::Yes;
         };
         if self.takes(character.encode_utf8(&mut [0; 4]), cx.now) {
+            if character == '/' && matches!(self.body, Body::Choose(_)) {
+                // A slash command: the letters of its name are no answers.
+                self.leave(cx);
+                let text = character.to_string();
+                cx.push(Action::InsertText { text });
+                return Handled::Yes;
+            }
             let step = match &mut self.body {
                 Body::Choose(choose) => choose.on_typed(character),
                 Body::Write(write) => write.insert(character.encode_utf8(&mut [0; 4])),
