@@ -265,6 +265,8 @@ impl Interceptor for Checkpointer {
     }
 
     async fn on_settled(&self, _outcome: &RunOutcome) {
+        // What changes until the next run is not a change of the turn, even if the run continues the turn.
+        self.progress(|progress| progress.recorded = false);
         // An aborted run can have changed files.
         if self.progress(|progress| std::mem::take(&mut progress.dirty)) {
             self.record(Moment::After).await;

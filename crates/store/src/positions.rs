@@ -20,8 +20,10 @@ pub struct Position {
 pub struct Positions {
     back: Vec<Position>,
     forward: Vec<Position>,
-    /// The newest moves that undid a prompt, without a message after them.
-    undone: usize,
+    /// The numbers of the newest moves that undid a prompt, without a message after them, oldest first.
+    undone: Vec<u32>,
+    /// The number of the move that the last move reverted, if it undid a prompt.
+    redone: Option<u32>,
     /// The positions that were left last, for entries elsewhere. They count until a move says that the leaf stays.
     strays: Vec<Position>,
     /// Entries of positions that were deleted. Their positions stay in the lists, so that reading the session file again gives the same
@@ -44,9 +46,19 @@ impl Positions {
 
     /// The position before the last undone prompt was undone.
     pub fn undone(&self, from: Position) -> Option<Position> {
-        let first = self.back.len().saturating_sub(self.undone);
+        let first = self.back.len().saturating_sub(self.undone.len());
         let newest = self.newest_of(&self.back[first..], from);
         newest.filter(|_| self.strays.is_empty())
+    }
+
+    /// The number of the move that undid a prompt and that `redo` reverts: the last one, or with `is_done` the one that the
+    /// last move has reverted.
+    pub(super) fn undo_of(&self, is_done: bool) -> Option<u32> {
+        if is_done {
+            self.redone
+        } else {
+            self.undone.last().copied()
+        }
     }
 
     /// The newest position that still exists and differs from `from`.
@@ -92,7 +104,7 @@ impl Positions {
     fn push(&mut self, from: Position) {
         self.back.append(&mut self.forward);
         self.back.push(from);
-        self.undone = 0;
+        self.undone.clear();
         if self.back.len() > 2 * LIMIT {
             self.back.drain(..LIMIT);
         }
@@ -100,32 +112,38 @@ impl Positions {
 
     /// A message follows: undone prompts stay undone.
     pub(super) fn forget_undo(&mut self) {
-        self.undone = 0;
+        self.undone.clear();
+        self.redone = None;
     }
 
-    pub(super) fn jump(&mut self, from: Position, to: Position, jump: Jump) {
+    /// Applies the move with this number.
+    pub(super) fn jump(&mut self, number: u32, from: Position, to: Position, jump: Jump) {
         if jump == Jump::Stay {
             return self.strays.clear();
         }
         self.continued();
-        let undone = self.undone;
+        self.redone = None;
+        let mut undone = self.undone.clone();
         match jump {
             // A deletion made both positions equal, so nothing moves.
             _ if from == to => {}
             Jump::Back if !self.back.is_empty() => {
                 let taken = take(&mut self.back, to);
                 self.forward.push(from);
-                self.undone = undone.saturating_sub(taken);
+                let reverted = undone.split_off(undone.len().saturating_sub(taken));
+                self.redone = reverted.first().copied();
+                self.undone = undone;
             }
             Jump::Forward if !self.forward.is_empty() => {
                 take(&mut self.forward, to);
                 self.back.push(from);
-                self.undone = 0;
+                self.undone.clear();
             }
             jump => {
                 self.push(from);
                 if jump == Jump::Undo {
-                    self.undone = undone + 1;
+                    undone.push(number);
+                    self.undone = undone;
                 }
             }
         }
@@ -155,8 +173,8 @@ mod tests {
     /// Moves through these positions, and returns the history.
     fn moved(start: u32, jumps: &[(u32, Jump)]) -> Positions {
         let (mut positions, mut from) = (Positions::default(), at(start));
-        for (to, jump) in jumps {
-            positions.jump(from, at(*to), *jump);
+        for (number, (to, jump)) in (100..).zip(jumps) {
+            positions.jump(number, from, at(*to), *jump);
             from = at(*to);
         }
         positions
@@ -179,9 +197,21 @@ mod tests {
         let undone = [(6, Jump::Undo), (3, Jump::Undo)];
         let mut positions = moved(9, &undone);
         assert_eq!(positions.undone(at(3)), Some(at(6)));
-        positions.jump(at(3), at(6), Jump::Back);
+        assert_eq!(
+            (positions.undo_of(false), positions.undo_of(true)),
+            (Some(101), None)
+        );
+        positions.jump(102, at(3), at(6), Jump::Back);
         assert_eq!(positions.undone(at(6)), Some(at(9)));
+        assert_eq!(
+            (positions.undo_of(false), positions.undo_of(true)),
+            (Some(100), Some(101))
+        );
         positions.forget_undo();
+        assert_eq!(
+            (positions.undo_of(false), positions.undo_of(true)),
+            (None, None)
+        );
         let seen = (positions.undone(at(6)), positions.back(at(6)));
         assert_eq!(seen, (None, Some(at(9))));
     }
@@ -193,12 +223,12 @@ mod tests {
         positions.stray(at(2));
         positions.stray(at(11));
         assert_eq!(positions.newest(5), [11, 2, 9]);
-        positions.jump(at(12), at(2), Jump::Stay);
+        positions.jump(103, at(12), at(2), Jump::Stay);
         assert_eq!(positions, before);
         // A summary on another branch is a move.
         positions.stray(at(2));
         positions.continued();
-        positions.jump(at(14), at(14), Jump::Stay);
+        positions.jump(103, at(14), at(14), Jump::Stay);
         assert_eq!(positions.newest(5), [2, 9]);
     }
 
@@ -214,7 +244,7 @@ mod tests {
         };
         assert_eq!(all(&positions, at(11)), (Some(at(6)), None, None));
         assert_eq!(positions.newest(5), [6, 3, 9]);
-        positions.jump(at(11), at(6), Jump::Stay);
+        positions.jump(103, at(11), at(6), Jump::Stay);
         assert_eq!(positions, before);
         let known = (Some(at(9)), Some(at(3)), Some(at(9)));
         assert_eq!(all(&positions, at(6)), known);
@@ -228,7 +258,7 @@ mod tests {
         positions.forget(|entry| entry == 2);
         assert_eq!(positions.newest(5), [7, 9]);
         assert_eq!(positions.undone(at(8)), Some(at(7)));
-        positions.jump(at(8), at(7), Jump::Back);
+        positions.jump(103, at(8), at(7), Jump::Back);
         let mut again = moved(9, &[&moves[..], &[(7, Jump::Back)]].concat());
         for positions in [&mut again, &mut positions] {
             positions.forget(|entry| entry == 2);
@@ -237,7 +267,7 @@ mod tests {
         assert_eq!(positions.back(at(7)), Some(at(9)));
         assert_eq!(positions.undone(at(7)), None);
         // The first position has no earlier one.
-        positions.jump(at(7), at(9), Jump::Back);
+        positions.jump(103, at(7), at(9), Jump::Back);
         assert_eq!(positions.back(at(9)), None);
     }
 }
