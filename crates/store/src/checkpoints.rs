@@ -155,7 +155,7 @@ impl EntryIndex {
     /// that `redo` reverts, or with `is_done` the one that the last move has reverted.
     pub fn checkpoints_after_undo(&self, is_done: bool) -> Vec<Entry> {
         let found = self.entries(|tree| {
-            let Some(undo) = tree.positions().undo_of(is_done) else {
+            let Some(undo) = tree.positions().undo_of(tree.position(), is_done) else {
                 return Vec::new();
             };
             let later = (undo + 1..tree.records()).take_while(|number| !tree.is_move(*number));
