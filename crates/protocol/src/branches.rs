@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ForkFiles {
-    /// Those of the point that was forked.
+    /// The files of the point that was forked.
     Point,
-    /// The present ones: the point is the current one.
+    /// The present files: the point is the current one.
     Now,
-    /// The present ones: those of the point are not recorded.
+    /// The present files: those of the point are not recorded.
     Unrecorded,
 }
 

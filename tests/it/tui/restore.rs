@@ -349,7 +349,7 @@ async fn a_restore_before_a_failed_run_continues_is_no_change_of_its_turn() {
     let mut screen = Screen::new(80, 24).script(script).start().await;
     screen.send("write a").settled().await;
     screen.send("write b").settled().await;
-    // The run has looked at the files without changing them; the user goes back to the files before the first prompt.
+    // The run has changed no file; the user goes back to the files before the first prompt.
     screen.press("alt+t").shows("write a").await;
     screen.press("g R").shows("Restore 1 file").await;
     screen.press("enter").until(restored).await;

@@ -200,7 +200,7 @@ impl Session {
         found.map(|(position, _)| position.clone())
     }
 
-    /// What was undone stays undone.
+    /// Undone prompts stay undone.
     fn forget_undo(&mut self) {
         for (_, is_undo) in &mut self.back {
             *is_undo = false;
