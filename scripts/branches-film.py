@@ -40,12 +40,12 @@ class Seen(str):
     """In place of a key: a text to wait for."""
 
 
-# A job, its keys, and a text on the screen when it is done. A key is a string of its own.
+# A job, its keys, and a text that only the screen after the job shows. A key is a string of its own.
 JOBS = [
-    ("go back to the last prompt", [ESC, ESC, Seen("stay here"), UP, ENTER], "❯ write two"),
+    ("go back to the last prompt", [ESC, ESC, Seen("stay here"), UP, ENTER], "moved in the session tree"),
     ("return to where you were", [ALT_LEFT], "Wrote two."),
     ("go forward again", [ALT_RIGHT], "write two"),
-    ("return, from the tree", ["\x1bt", Seen("go here"), ALT_LEFT, ESC], "Wrote two."),
+    ("return, from the tree", ["\x1bt", Seen("go here"), ALT_LEFT, ESC], "went back; alt+right"),
     ("go back to a prompt, with its files", [ESC, ESC, Seen("stay here"), UP, "r", Seen("Restore 1 file"), ENTER], "1 file restored"),
     ("return, and look at the tree", [ALT_LEFT, "\x1bt"], "go here"),
     ("compare two branches", ["{", "d", "}", "d"], "Compare branches"),
@@ -57,7 +57,7 @@ JOBS = [
     ("fork in a new tab", ["f"], "tab 2/2"),
     ("fork into a new git worktree", ["\x1bt", Seen("go here"), "w"], "tab 3/3"),
     ("send the last prompt to another model", ["\x1br", Seen("film/other"), ENTER], "Another"),
-    ("leave a branch with a summary", ["\x1bt", Seen("go here"), "g", "s", ENTER], "❯ make a plan"),
+    ("leave a branch with a summary", ["\x1bt", Seen("go here"), "g", "s", ENTER], "moved in the session tree"),
     ("switch the model", ["\x0c", Seen("film/other"), *"tour", ENTER], "scripted demo"),
     ("switch back", ["\x1bM"], "film/other"),
     ("find a text in all sessions, at its entry", ["\x1bs", Seen("names"), "\t", *"plan", Seen("prompt: make a plan"), ENTER], "Tree · conversation"),

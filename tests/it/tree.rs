@@ -444,6 +444,7 @@ async fn fork_during_a_run_leaves_the_run_and_names_the_copy() {
         parent_session,
         prompt: Some(prompt),
         cwd: None,
+        files: None,
     } = event
     else {
         panic!("{event:?}");
@@ -588,6 +589,7 @@ async fn forks_and_clones_are_separate_sessions() {
         prompt,
         session: None,
         cwd: None,
+        files: None,
     } = event
     else {
         panic!();

@@ -265,6 +265,8 @@ impl Interceptor for Checkpointer {
     }
 
     async fn on_settled(&self, _outcome: &RunOutcome) {
+        // The next run records the files again: changes until then are not those of the turn, even if that run continues it.
+        self.progress(|progress| progress.recorded = false);
         // An aborted run can have changed files.
         if self.progress(|progress| std::mem::take(&mut progress.dirty)) {
             self.record(Moment::After).await;

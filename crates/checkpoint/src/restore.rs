@@ -148,15 +148,15 @@ impl CheckpointStore {
         Ok(applied)
     }
 
-    /// Like [`apply`](Self::apply) without a journal, for a copy that nobody needs if the process ends.
+    /// Like [`apply`](Self::apply) without a journal, for a copy that nobody needs if the process ends. Returns what it did.
     ///
     /// # Errors
     /// Nothing was changed.
-    pub fn restore_copy(&self, plan: &Plan) -> Result<(), CheckpointError> {
+    pub fn restore_copy(&self, plan: &Plan, by_hand: bool) -> Result<Restored, CheckpointError> {
         let mut restored = Restored::default();
-        let steps = self.prepare(plan, false, &mut restored)?;
+        let steps = self.prepare(plan, by_hand, &mut restored)?;
         self.carry_out(&ids::entry_id(), &steps, &mut restored);
-        Ok(())
+        Ok(restored)
     }
 
     /// The steps that can be carried out, in order: their contents before and after are in the

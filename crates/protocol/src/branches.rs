@@ -5,6 +5,19 @@ use osier_llm::Usage;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The files of a fork in a new worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ForkFiles {
+    /// The files of the point that was forked.
+    Point,
+    /// The present files: the point is the current one.
+    Now,
+    /// The present files: those of the point are not recorded.
+    Unrecorded,
+}
+
 /// Maximum bytes of a diff.
 const TEXT: usize = 64 * 1024;
 

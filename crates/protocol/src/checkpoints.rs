@@ -116,6 +116,8 @@ pub enum FilesAt {
     LastPrompt,
     /// Before the turns between the current entry and `entryId`, which were undone: only the files that they changed.
     Undone { entry_id: String },
+    /// Before the files were restored after the undo that the last `redo_prompt` reverted: only those that were restored.
+    Redone,
     /// The state at an entry: before a prompt, after any other entry.
     Entry { entry_id: String },
 }

@@ -1,6 +1,8 @@
 //! Requests and events about the session tree: navigation, branches, compaction.
 
-use crate::{Comparison, ContextReport, Entry, LaneState, Outline, Spending, StoredMessage};
+use crate::{
+    Comparison, ContextReport, Entry, ForkFiles, LaneState, Outline, Spending, StoredMessage,
+};
 use osier_agent::UserMessage;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -115,7 +117,7 @@ osier_base::requests! {
             keep_open: bool,
         },
         /// Store a copy of the path to an entry as a session in a new git worktree, next to the repository and on a branch of
-        /// its own, with the files as they are now. This session stays open.
+        /// its own, with the files of that entry if they are recorded. This session stays open.
         #[request(Tree, Change + session => Forked | SessionFailed)]
         ForkWorktree {
             /// the last prompt when missing
@@ -313,6 +315,9 @@ tree_events! {
             /// Its working directory, in a new worktree.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             cwd: Option<PathBuf>,
+            /// The files of the worktree.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            files: Option<ForkFiles>,
         },
         EntryLabelled {
             entry_id: String,

@@ -3,7 +3,7 @@
 
 use super::index::EntryIndex;
 use super::tree::SessionTree;
-use osier_protocol::{Entry, Tag};
+use osier_protocol::{Entry, EntryKind, Jump, Tag};
 
 /// The first and last entry of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +78,19 @@ impl SessionTree {
         self.checkpoints().filter(belongs).collect()
     }
 
+    /// Whether the entry moves the conversation.
+    fn is_move(&self, number: u32) -> bool {
+        let is_leaf = self.tag(number) == Tag::Leaf;
+        is_leaf
+            && !matches!(
+                self.read(number).kind,
+                EntryKind::Leaf {
+                    jump: Jump::Stay,
+                    ..
+                }
+            )
+    }
+
     /// All checkpoints, oldest first.
     pub(super) fn checkpoints(&self) -> impl DoubleEndedIterator<Item = u32> {
         (0..self.records()).filter(|number| self.tag(*number) == Tag::Checkpoint)
@@ -97,6 +110,15 @@ impl EntryIndex {
     /// The prompt before which the conversation continues.
     pub fn before(&self) -> Option<String> {
         self.read(|tree| tree.before().map(|prompt| tree.id(prompt)))
+    }
+
+    /// Whether the conversation continues after the entry `id`: no message follows the entry.
+    pub fn is_current(&self, id: &str) -> bool {
+        self.read(|tree| {
+            let message = |at| tree.walk(at).find(|number| tree.tag(*number).is_message());
+            let at = tree.number(id);
+            tree.before().is_none() && at.is_some() && message(at) == message(tree.leaf_number())
+        })
     }
 
     /// The checkpoint with the state of the files at an entry: before a prompt, after any other entry. `None` means
@@ -125,6 +147,21 @@ impl EntryIndex {
             let above = above.and_then(|id| tree.number(id));
             let to = tree.number(to);
             to.map_or_else(Vec::new, |to| tree.checkpoints_between(above, to))
+        });
+        found.collect()
+    }
+
+    /// The checkpoints stored between a move that undid a prompt and the next move, oldest first. The move is the one
+    /// that `redo` reverts, or with `is_done` the one that the last move has reverted.
+    pub fn checkpoints_after_undo(&self, is_done: bool) -> Vec<Entry> {
+        let found = self.entries(|tree| {
+            let Some(undo) = tree.positions().undo_of(tree.position(), is_done) else {
+                return Vec::new();
+            };
+            let later = (undo + 1..tree.records()).take_while(|number| !tree.is_move(*number));
+            later
+                .filter(|number| tree.tag(*number) == Tag::Checkpoint)
+                .collect()
         });
         found.collect()
     }

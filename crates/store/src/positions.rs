@@ -15,13 +15,21 @@ pub struct Position {
     pub before: Option<u32>,
 }
 
+/// A position that a move left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Left {
+    position: Position,
+    /// The number of the move, if it undid a prompt and no message follows.
+    undo: Option<u32>,
+}
+
 /// Earlier positions, and the positions that steps back have left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Positions {
-    back: Vec<Position>,
+    back: Vec<Left>,
     forward: Vec<Position>,
-    /// The newest moves that undid a prompt, without a message after them.
-    undone: usize,
+    /// The number of the move that the last move reverted, if it undid a prompt.
+    redone: Option<u32>,
     /// The positions that were left last, for entries elsewhere. They count until a move says that the leaf stays.
     strays: Vec<Position>,
     /// Entries of positions that were deleted. Their positions stay in the lists, so that reading the session file again gives the same
@@ -32,27 +40,42 @@ pub struct Positions {
 impl Positions {
     /// The position to which a step back from `from` leads.
     pub fn back(&self, from: Position) -> Option<Position> {
-        self.newest_of(&self.strays, from)
-            .or_else(|| self.newest_of(&self.back, from))
+        let strays = self.strays.iter().copied();
+        let back = self.back.iter().map(|left| left.position);
+        self.newest_of(back.chain(strays), from)
     }
 
     /// The position that a step forward returns to.
     pub fn forward(&self, from: Position) -> Option<Position> {
-        let newest = self.newest_of(&self.forward, from);
+        let newest = self.newest_of(self.forward.iter().copied(), from);
         newest.filter(|_| self.strays.is_empty())
     }
 
     /// The position before the last undone prompt was undone.
     pub fn undone(&self, from: Position) -> Option<Position> {
-        let first = self.back.len().saturating_sub(self.undone);
-        let newest = self.newest_of(&self.back[first..], from);
+        let undone = self.back.iter().filter(|left| left.undo.is_some());
+        let newest = self.newest_of(undone.map(|left| left.position), from);
         newest.filter(|_| self.strays.is_empty())
     }
 
+    /// The number of the move that undid a prompt and that `redo` reverts: the last one, or with `is_done` the one that the
+    /// last move has reverted.
+    pub(super) fn undo_of(&self, from: Position, is_done: bool) -> Option<u32> {
+        if is_done {
+            return self.redone;
+        }
+        let to = self.undone(from)?;
+        let mut newest_first = self.back.iter().rev();
+        newest_first.find(|left| left.position == to)?.undo
+    }
+
     /// The newest position that still exists and differs from `from`.
-    fn newest_of(&self, list: &[Position], from: Position) -> Option<Position> {
-        let newest_first = list.iter().rev().copied();
-        let mut others = newest_first.filter(|position| *position != from);
+    fn newest_of(
+        &self,
+        oldest_first: impl DoubleEndedIterator<Item = Position>,
+        from: Position,
+    ) -> Option<Position> {
+        let mut others = oldest_first.rev().filter(|position| *position != from);
         others.find(|position| self.exists(position))
     }
 
@@ -64,7 +87,8 @@ impl Positions {
     pub fn newest(&self, count: usize) -> Vec<u32> {
         // They are newer than what steps back left.
         let forward = self.forward.iter().filter(|_| !self.strays.is_empty());
-        let oldest_first = self.back.iter().chain(forward).chain(&self.strays);
+        let back = self.back.iter().map(|left| &left.position);
+        let oldest_first = back.chain(forward).chain(&self.strays);
         let existing = oldest_first.rev().filter(|position| self.exists(position));
         let newest = existing.take(count);
         newest.filter_map(|position| position.leaf).collect()
@@ -72,7 +96,8 @@ impl Positions {
 
     /// Finds out which entries of positions were deleted.
     pub(super) fn forget(&mut self, is_deleted: impl Fn(u32) -> bool) {
-        let all = self.back.iter().chain(&self.forward).chain(&self.strays);
+        let back = self.back.iter().map(|left| &left.position);
+        let all = back.chain(&self.forward).chain(&self.strays);
         let leaves = all.filter_map(|position| position.leaf);
         self.gone = leaves.filter(|leaf| is_deleted(*leaf)).collect();
     }
@@ -85,14 +110,18 @@ impl Positions {
     /// An entry was stored after the leaf, so the leaf did move.
     pub(super) fn continued(&mut self) {
         for from in std::mem::take(&mut self.strays) {
-            self.push(from);
+            self.forget_undo();
+            self.push(from, None);
         }
     }
 
-    fn push(&mut self, from: Position) {
-        self.back.append(&mut self.forward);
-        self.back.push(from);
-        self.undone = 0;
+    fn push(&mut self, position: Position, undo: Option<u32>) {
+        let forward = std::mem::take(&mut self.forward).into_iter();
+        self.back.extend(forward.map(|position| Left {
+            position,
+            undo: None,
+        }));
+        self.back.push(Left { position, undo });
         if self.back.len() > 2 * LIMIT {
             self.back.drain(..LIMIT);
         }
@@ -100,45 +129,47 @@ impl Positions {
 
     /// A message follows: undone prompts stay undone.
     pub(super) fn forget_undo(&mut self) {
-        self.undone = 0;
+        for left in &mut self.back {
+            left.undo = None;
+        }
+        self.redone = None;
     }
 
-    pub(super) fn jump(&mut self, from: Position, to: Position, jump: Jump) {
+    /// Applies the move with this number.
+    pub(super) fn jump(&mut self, number: u32, from: Position, to: Position, jump: Jump) {
         if jump == Jump::Stay {
             return self.strays.clear();
         }
         self.continued();
-        let undone = self.undone;
+        self.redone = None;
         match jump {
             // A deletion made both positions equal, so nothing moves.
             _ if from == to => {}
             Jump::Back if !self.back.is_empty() => {
-                let taken = take(&mut self.back, to);
+                let found = self.back.iter().rposition(|left| left.position == to);
+                let place = found.unwrap_or(self.back.len() - 1);
+                // The newer positions are those of deleted entries.
+                self.redone = self.back[place].undo;
+                self.back.truncate(place);
                 self.forward.push(from);
-                self.undone = undone.saturating_sub(taken);
             }
             Jump::Forward if !self.forward.is_empty() => {
-                take(&mut self.forward, to);
-                self.back.push(from);
-                self.undone = 0;
+                let found = self.forward.iter().rposition(|position| *position == to);
+                self.forward
+                    .truncate(found.unwrap_or(self.forward.len() - 1));
+                self.forget_undo();
+                self.back.push(Left {
+                    position: from,
+                    undo: None,
+                });
             }
-            jump => {
-                self.push(from);
-                if jump == Jump::Undo {
-                    self.undone = undone + 1;
-                }
+            Jump::Undo => self.push(from, Some(number)),
+            _ => {
+                self.forget_undo();
+                self.push(from, None);
             }
         }
     }
-}
-
-/// Removes the newest position equal to `to`, and the newer ones, whose entries were deleted. Returns the number of removed positions.
-fn take(list: &mut Vec<Position>, to: Position) -> usize {
-    let found = list.iter().rposition(|position| *position == to);
-    let place = found.unwrap_or(list.len().saturating_sub(1));
-    let taken = list.len() - place;
-    list.truncate(place);
-    taken
 }
 
 #[cfg(test)]
@@ -155,8 +186,8 @@ mod tests {
     /// Moves through these positions, and returns the history.
     fn moved(start: u32, jumps: &[(u32, Jump)]) -> Positions {
         let (mut positions, mut from) = (Positions::default(), at(start));
-        for (to, jump) in jumps {
-            positions.jump(from, at(*to), *jump);
+        for (number, (to, jump)) in (100..).zip(jumps) {
+            positions.jump(number, from, at(*to), *jump);
             from = at(*to);
         }
         positions
@@ -179,11 +210,27 @@ mod tests {
         let undone = [(6, Jump::Undo), (3, Jump::Undo)];
         let mut positions = moved(9, &undone);
         assert_eq!(positions.undone(at(3)), Some(at(6)));
-        positions.jump(at(3), at(6), Jump::Back);
+        let undo_of = |positions: &Positions, from| {
+            let [next, done] = [false, true].map(|is_done| positions.undo_of(from, is_done));
+            (next, done)
+        };
+        assert_eq!(undo_of(&positions, at(3)), (Some(101), None));
+        positions.jump(102, at(3), at(6), Jump::Back);
         assert_eq!(positions.undone(at(6)), Some(at(9)));
+        assert_eq!(undo_of(&positions, at(6)), (Some(100), Some(101)));
         positions.forget_undo();
+        assert_eq!(undo_of(&positions, at(6)), (None, None));
         let seen = (positions.undone(at(6)), positions.back(at(6)));
         assert_eq!(seen, (None, Some(at(9))));
+    }
+
+    #[test]
+    fn redo_passes_over_positions_that_no_undo_left() {
+        let visited = [(6, Jump::Undo), (3, Jump::Undo), (6, Jump::Back)];
+        let again = [(2, Jump::Undo), (6, Jump::Back)];
+        let positions = moved(9, &[&visited[..], &again[..]].concat());
+        assert_eq!(positions.back(at(6)), Some(at(3)));
+        assert_eq!(positions.undone(at(6)), Some(at(9)));
     }
 
     #[test]
@@ -193,12 +240,12 @@ mod tests {
         positions.stray(at(2));
         positions.stray(at(11));
         assert_eq!(positions.newest(5), [11, 2, 9]);
-        positions.jump(at(12), at(2), Jump::Stay);
+        positions.jump(103, at(12), at(2), Jump::Stay);
         assert_eq!(positions, before);
         // A summary on another branch is a move.
         positions.stray(at(2));
         positions.continued();
-        positions.jump(at(14), at(14), Jump::Stay);
+        positions.jump(103, at(14), at(14), Jump::Stay);
         assert_eq!(positions.newest(5), [2, 9]);
     }
 
@@ -214,7 +261,7 @@ mod tests {
         };
         assert_eq!(all(&positions, at(11)), (Some(at(6)), None, None));
         assert_eq!(positions.newest(5), [6, 3, 9]);
-        positions.jump(at(11), at(6), Jump::Stay);
+        positions.jump(103, at(11), at(6), Jump::Stay);
         assert_eq!(positions, before);
         let known = (Some(at(9)), Some(at(3)), Some(at(9)));
         assert_eq!(all(&positions, at(6)), known);
@@ -228,7 +275,7 @@ mod tests {
         positions.forget(|entry| entry == 2);
         assert_eq!(positions.newest(5), [7, 9]);
         assert_eq!(positions.undone(at(8)), Some(at(7)));
-        positions.jump(at(8), at(7), Jump::Back);
+        positions.jump(103, at(8), at(7), Jump::Back);
         let mut again = moved(9, &[&moves[..], &[(7, Jump::Back)]].concat());
         for positions in [&mut again, &mut positions] {
             positions.forget(|entry| entry == 2);
@@ -237,7 +284,7 @@ mod tests {
         assert_eq!(positions.back(at(7)), Some(at(9)));
         assert_eq!(positions.undone(at(7)), None);
         // The first position has no earlier one.
-        positions.jump(at(7), at(9), Jump::Back);
+        positions.jump(103, at(7), at(9), Jump::Back);
         assert_eq!(positions.back(at(9)), None);
     }
 }

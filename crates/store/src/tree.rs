@@ -251,14 +251,15 @@ impl SessionTree {
         self.before = None;
     }
 
-    /// Moves the leaf as the entry of the move says.
+    /// Moves the leaf as the entry of the move says, which is the last one.
     pub(super) fn jump_to(&mut self, leaf: Option<u32>, before: Option<&str>, jump: Jump) {
         let from = self.position();
         self.move_to(leaf);
         // The move can name a prompt that was deleted later.
         let before = before.and_then(|id| self.number(id));
         self.before = before.filter(|before| !self.is_deleted(*before));
-        self.positions.jump(from, self.position(), jump);
+        self.positions
+            .jump(self.records() - 1, from, self.position(), jump);
     }
 
     /// The current position.

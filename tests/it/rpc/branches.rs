@@ -44,10 +44,10 @@ fn fork_in_a_worktree_without_its_model_leaves_nothing_and_belongs_to_the_worktr
         return;
     }
     let home = Home::new();
-    stored_session(&home);
     let work = home.work();
     home.file(".gitignore", "model.json\n");
     git(&work, &["init", "--quiet"]);
+    stored_session(&home);
     git(&work, &["add", ".gitignore"]);
     git(&work, &["commit", "--quiet", "-m", "begin"]);
     let mut wire = RpcProcess::start(rpc(&home, &script()).args(["-c"]));
@@ -59,8 +59,17 @@ fn fork_in_a_worktree_without_its_model_leaves_nothing_and_belongs_to_the_worktr
     assert_eq!(git(&work, &["branch", "--list", "osier/*"]), "");
     assert_eq!(git(&work, &["worktree", "list"]).lines().count(), 1);
     home.file(".gitignore", "");
+    // The last prompt wrote `made.txt`; the point before it has no such file.
+    let file = |forked: &Value| Path::new(forked["cwd"].as_str().unwrap()).join("made.txt");
     let forked = wire.call("fork_worktree", json!({}));
-    let cwd = forked["cwd"].as_str().unwrap();
+    assert_eq!(forked["files"], "point");
+    assert!(!file(&forked).exists());
+    // The current point has the files of now, also those that were changed by hand.
+    home.file("made.txt", "by hand");
+    let leaf = wire.call("get_entries", json!({}))["leaf"].clone();
+    let now = wire.call("fork_worktree", json!({"entryId": leaf}));
+    assert_eq!(now["files"], "now");
+    assert_eq!(std::fs::read_to_string(file(&now)).unwrap(), "by hand");
     wire.call("shut_down", json!({}));
     wire.end();
     let fork = home.sessions().into_iter().map(|path| lines_of(&path));
@@ -68,10 +77,33 @@ fn fork_in_a_worktree_without_its_model_leaves_nothing_and_belongs_to_the_worktr
     let fork: Vec<Value> = fork
         .filter(|header| header["parentSession"].is_string())
         .collect();
-    assert_eq!(fork.len(), 1);
     // The path that `-c` and lists look for.
-    let expected = Path::new(cwd).canonicalize().unwrap();
-    assert_eq!(fork[0]["cwd"], json!(expected.to_str().unwrap()));
+    let expected = [&forked, &now].map(|fork| {
+        let cwd = Path::new(fork["cwd"].as_str().unwrap());
+        json!(cwd.canonicalize().unwrap().to_str().unwrap())
+    });
+    let cwds: Vec<Value> = fork.iter().map(|header| header["cwd"].clone()).collect();
+    assert_eq!(cwds, expected);
+}
+
+#[test]
+fn a_fork_whose_prompt_cannot_be_stored_leaves_nothing() {
+    let home = Home::new();
+    stored_session(&home);
+    let before = home.sessions();
+    let mut wire = RpcProcess::start(rpc(&home, &script()).args(["-c"]));
+    wire.call("get_state", json!({}));
+    let drafts = home.home().join("drafts");
+    let _ = std::fs::remove_dir_all(&drafts);
+    std::fs::write(&drafts, "no folder").unwrap();
+    let refused = wire.refused("fork", json!({"keepOpen": true}));
+    assert!(
+        refused.starts_with("cannot store the prompt of the fork: "),
+        "{refused}"
+    );
+    assert_eq!(home.sessions(), before);
+    wire.call("shut_down", json!({}));
+    wire.end();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use osier_llm::Script;
+use osier_llm::{Script, TurnStatus};
 use osier_protocol::{CheckpointEvent, Event, TreeEvent};
 use serde_json::json;
 
@@ -249,7 +249,10 @@ async fn a_move_with_files_is_refused_where_they_cannot_be_restored() {
     let refusal = "not moved: this session records no files";
     screen.send("/undo both").shows(refusal).await;
     screen.press("alt+t").shows("write notes").await;
-    screen.press("g r").shows(refusal).await;
+    screen.press("g r").shows(&format!(" {refusal}")).await;
+    // The tree stays open and says why.
+    assert!(screen.screen().contains("Tree · conversation"));
+    screen.press("q");
     let conversation = "\
 ▌ write notes
 
@@ -257,6 +260,8 @@ async fn a_move_with_files_is_refused_where_they_cannot_be_restored() {
     1 + one
 
   Written.
+
+! not moved: this session records no files
 
 ! not moved: this session records no files";
     assert_eq!(screen.conversation().trim(), conversation);
@@ -270,7 +275,12 @@ async fn the_tree_does_not_move_with_files_where_none_were_recorded() {
     screen.send("hello").settled().await;
     screen.press("alt+t").shows("hello").await;
     let refusal = "not moved: no checkpoint of the files at that point";
-    screen.press("g r").shows(refusal).await;
+    screen.press("g r").shows(&format!(" {refusal}")).await;
+    assert!(screen.screen().contains("Tree · conversation"));
+    // The next key clears the reason, and a move closes the tree.
+    screen.press("down");
+    assert!(!screen.screen().contains(refusal));
+    screen.press("q");
     assert_eq!(screen.editor(), EMPTY);
     // Undoing a turn that changed no file restores no files.
     let unchanged = "no files to restore: that turn changed none";
@@ -280,4 +290,85 @@ async fn the_tree_does_not_move_with_files_where_none_were_recorded() {
     screen
         .shows("went back; alt+right goes forward again")
         .await;
+}
+
+#[tokio::test]
+async fn redo_restores_what_the_undo_reverted_and_not_what_a_review_reverted() {
+    let lines = |third: &str, last: &str| -> String {
+        let line = |number: usize| match number {
+            3 => format!("{third}\n"),
+            50 => format!("{last}\n"),
+            number => format!("line {number}\n"),
+        };
+        (1..=60).map(line).collect()
+    };
+    let edit = json!({"command": "sed -i 's/line 3$/LINE 3/; s/line 50$/LINE 50/' long.txt"});
+    let script = Script::new()
+        .turn(|turn| turn.tool("bash", edit))
+        .turn(|turn| turn.text("Changed."));
+    let mut screen = Screen::new(80, 24).script(script).start().await;
+    let path = screen.work().join("long.txt");
+    let read = || std::fs::read_to_string(&path).unwrap();
+    let original = lines("line 3", "line 50");
+    std::fs::write(&path, &original).unwrap();
+    screen.send("change").settled().await;
+    screen.send("/diff").shows("+2 -2").await;
+    screen.press("X").shows("+1 -1").await;
+    let reviewed = lines("line 3", "LINE 50");
+    assert_eq!(read(), reviewed);
+    screen
+        .press("q")
+        .send("/undo both")
+        .shows("will be reverted")
+        .await;
+    screen.press("enter").until(restored).await;
+    assert_eq!(read(), original);
+    screen
+        .press("ctrl+u")
+        .send("/redo both")
+        .shows("Restore 1 file")
+        .await;
+    let shown = screen.screen();
+    assert!(shown.contains("will be restored"), "{shown}");
+    screen.press("enter").until(restored).await;
+    assert_eq!(read(), reviewed);
+    // An undo that restored nothing has nothing to redo.
+    screen.send("/undo").shows("differs from this point").await;
+    screen.press("ctrl+u").send("/redo both");
+    screen.shows("none were restored after the undo").await;
+    assert_eq!(read(), reviewed);
+}
+
+#[tokio::test]
+async fn a_restore_before_a_failed_run_continues_is_no_change_of_its_turn() {
+    let write = |path: &str| json!({"file_path": path, "content": "one\n"});
+    let failed = TurnStatus::ModelError {
+        message: "broken".into(),
+        retryable: false,
+    };
+    let script = Script::new()
+        .turn(|turn| turn.tool("write", write("a.txt")))
+        .turn(|turn| turn.text("First."))
+        .turn(|turn| turn.tool("bash", json!({"command": "true"})))
+        .turn(|turn| turn.fail(failed))
+        .turn(|turn| turn.tool("write", write("b.txt")))
+        .turn(|turn| turn.text("Second."));
+    let mut screen = Screen::new(80, 24).script(script).start().await;
+    screen.send("write a").settled().await;
+    screen.send("write b").settled().await;
+    // The run has changed no file; the user goes back to the files before the first prompt.
+    screen.press("alt+t").shows("write a").await;
+    screen.press("g R").shows("Restore 1 file").await;
+    screen.press("enter").until(restored).await;
+    screen.press("q").send("/retry").settled().await;
+    screen.send("/undo both").shows("Restore 1 file").await;
+    let shown = screen.screen();
+    let rows = shown.lines().filter(|row| row.starts_with('│'));
+    let rows: Vec<&str> = rows.map(|row| row.trim_matches(['│', ' '])).collect();
+    let expected = [
+        "❯ type to filter",
+        "› Restore 1 file",
+        "b.txt                             will be deleted",
+    ];
+    assert_eq!(rows, expected, "{shown}");
 }

@@ -155,10 +155,9 @@ pub(super) struct Session {
     /// The turns in the file of the session.
     pub(super) turns: Vec<usize>,
     pub(super) now: Position,
-    back: Vec<Position>,
-    forward: Vec<Position>,
-    /// The newest moves that `redo_prompt` reverts.
-    undone: usize,
+    /// Each with whether `redo_prompt` reverts the move that left it.
+    back: Vec<(Position, bool)>,
+    forward: Vec<(Position, bool)>,
     /// The last entry that osier has reported.
     pub(super) last_entry: Option<String>,
     /// The labels of entries.
@@ -173,7 +172,6 @@ impl Session {
             now,
             back: Vec::new(),
             forward: Vec::new(),
-            undone: 0,
             last_entry: None,
             labels: BTreeMap::new(),
         }
@@ -182,19 +180,31 @@ impl Session {
     /// The position to which a step leads: the newest one that differs from the current one.
     pub(super) fn target(&self, jump: Jump) -> Option<Position> {
         match jump {
-            Jump::Forward => self.newest_other(&self.forward),
-            _ => self.newest_other(&self.back),
+            Jump::Forward => self.newest_other(&self.forward, |_| true),
+            _ => self.newest_other(&self.back, |_| true),
         }
     }
 
     /// Where `redo_prompt` leads.
     pub(super) fn redo(&self) -> Option<Position> {
-        self.newest_other(&self.back[self.back.len() - self.undone..])
+        self.newest_other(&self.back, |is_undo| is_undo)
     }
 
-    fn newest_other(&self, list: &[Position]) -> Option<Position> {
-        let mut others = list.iter().rev().filter(|other| !other.is_at(&self.now));
-        others.next().cloned()
+    fn newest_other(
+        &self,
+        list: &[(Position, bool)],
+        counts: impl Fn(bool) -> bool,
+    ) -> Option<Position> {
+        let mut others = list.iter().rev();
+        let found = others.find(|(other, is_undo)| counts(*is_undo) && !other.is_at(&self.now));
+        found.map(|(position, _)| position.clone())
+    }
+
+    /// Undone prompts stay undone.
+    fn forget_undo(&mut self) {
+        for (_, is_undo) in &mut self.back {
+            *is_undo = false;
+        }
     }
 
     pub(super) fn jump(&mut self, to: Position, jump: Jump) {
@@ -202,28 +212,25 @@ impl Session {
         let is_same = from.is_at(&self.now);
         match jump {
             Jump::Back => {
-                let taken = take(&mut self.back, &self.now);
-                self.forward.push(from);
-                self.undone = self.undone.saturating_sub(taken);
+                take(&mut self.back, &self.now);
+                self.forward.push((from, false));
             }
             Jump::Forward => {
                 take(&mut self.forward, &self.now);
-                self.back.push(from);
-                self.undone = 0;
+                self.forget_undo();
+                self.back.push((from, false));
             }
             Jump::Usual | Jump::Undo if is_same => {}
             Jump::Usual | Jump::Undo => {
+                if jump == Jump::Usual {
+                    self.forget_undo();
+                }
                 self.back.append(&mut self.forward);
-                self.back.push(from);
+                self.back.push((from, jump == Jump::Undo));
                 // osier remembers no more than 200 positions.
                 if self.back.len() > 200 {
                     self.back.drain(..100);
                 }
-                self.undone = if jump == Jump::Undo {
-                    self.undone + 1
-                } else {
-                    0
-                };
             }
         }
     }
@@ -238,36 +245,23 @@ impl Session {
     /// Removes deleted turns, the positions at them, and moves between positions that are equal after the deletion.
     pub(super) fn forget(&mut self, gone: &[usize]) {
         self.turns.retain(|turn| !gone.contains(turn));
-        let (first_undone, back) = (
-            self.back.len() - self.undone,
-            std::mem::take(&mut self.back),
-        );
         let forget = |position: &mut Position| {
             position.editor = position.editor.filter(|turn| !gone.contains(turn));
             !position.turns().iter().any(|turn| gone.contains(turn))
         };
         forget(&mut self.now);
-        let mut next = self.now.clone();
-        let (mut kept, mut undone) = (Vec::new(), 0);
-        for (place, mut position) in back.into_iter().enumerate().rev() {
-            if forget(&mut position) && !position.is_at(&next) {
-                undone += usize::from(place >= first_undone);
-                next = position.clone();
-                kept.push(position);
+        for list in [&mut self.back, &mut self.forward] {
+            let mut next = self.now.clone();
+            let mut kept = Vec::new();
+            for (mut position, is_undo) in std::mem::take(list).into_iter().rev() {
+                if forget(&mut position) && !position.is_at(&next) {
+                    next = position.clone();
+                    kept.push((position, is_undo));
+                }
             }
+            kept.reverse();
+            *list = kept;
         }
-        kept.reverse();
-        (self.back, self.undone) = (kept, undone);
-        let mut next = self.now.clone();
-        let mut kept = Vec::new();
-        for mut position in std::mem::take(&mut self.forward).into_iter().rev() {
-            if forget(&mut position) && !position.is_at(&next) {
-                next = position.clone();
-                kept.push(position);
-            }
-        }
-        kept.reverse();
-        self.forward = kept;
     }
 
     /// Adds a turn at the end of the branch.
@@ -275,13 +269,12 @@ impl Session {
         self.now.path.push(Step::Turn(turn));
         self.now.editor = None;
         self.turns.push(turn);
-        self.undone = 0;
+        self.forget_undo();
     }
 }
 
-/// Removes the newest position equal to `to`, and the newer ones, which a step passes over. Returns the number of removed positions.
-fn take(list: &mut Vec<Position>, to: &Position) -> usize {
-    let place = list.iter().rposition(|position| position.is_at(to));
-    let place = place.unwrap_or(list.len());
-    list.split_off(place).len()
+/// Removes the newest position equal to `to`, and the newer ones, which a step passes over.
+fn take(list: &mut Vec<(Position, bool)>, to: &Position) {
+    let place = list.iter().rposition(|(position, _)| position.is_at(to));
+    list.truncate(place.unwrap_or(list.len()));
 }

@@ -1,5 +1,6 @@
 //! Requests about the tree that replace or change more than the tree: moves, forks and fans.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::BUSY;
@@ -9,15 +10,19 @@ use crate::choices::{BranchChoices, Origin};
 use crate::conversation::tree::{LeftBranch, Moved, Target, Then, TreeContext, TreeOutcome};
 use crate::cx::NO_SESSION;
 use crate::extensions::hooks::Source;
+use crate::files::checkpoints::SessionFiles;
 use crate::models::Models;
 use crate::sessions::open_session::{copy, directory};
 use crate::setup::SessionChoice;
 use futures_util::future::FutureExt as _;
 use osier_agent::{Severity, UserMessage};
-use osier_protocol::{Event, TreeEvent, TreeOp};
+use osier_protocol::{Event, FilesAt, ForkFiles, TreeEvent, TreeOp};
 use osier_store::prompt_draft::{PromptDraft, PromptDraftFile};
 use osier_store::{SessionError, State, header_from_name};
 use osier_tools::READ;
+
+/// Files of a fork that are not as at its point and have their own notices.
+const NAMED: usize = 10;
 
 impl Actor {
     pub(super) async fn apply_tree(&mut self, op: TreeOp) {
@@ -164,23 +169,29 @@ impl Actor {
         };
         let Some(session) = &self.session else { return };
         let (wanted, store) = (target.clone(), session.store.clone());
-        let found = osier_base::task::spawn_blocking(move || wanted.find(store.index()).map(drop));
-        let found = found.await.unwrap_or_else(|error| Err(error.to_string()));
-        if let Err(error) = found {
-            return self.notice(Severity::Error, error);
-        }
+        let files = session.files.clone();
+        let found = osier_base::task::spawn_blocking(move || {
+            let index = store.index();
+            let entry = wanted.files(&wanted.find(index)?, index);
+            Ok(entry.filter(|id| !index.is_current(id)))
+        });
+        let entry = match found.await.unwrap_or_else(|error| Err(error.to_string())) {
+            Ok(entry) => entry,
+            Err(error) => return self.notice(Severity::Error, error),
+        };
         let name = format!("fork-{}", osier_base::ids::entry_id());
         let fans = self.setup.folders.data.join("fans");
         let made = match LastingWorktree::new(&self.setup.cwd, &fans, &name).await {
             Ok(made) => made,
             Err(error) => return self.notice(Severity::Error, error.to_string()),
         };
+        let files = self.fork_files(files, &made.cwd, entry).await;
         let (setup, cwd) = (self.setup.clone(), made.cwd.clone());
         let models = osier_base::task::spawn_blocking(move || {
             Models::load(&setup.in_directory(cwd)).map(drop)
         });
         match models.await {
-            Ok(Ok(())) => self.fork(target, true, Some(made)).await,
+            Ok(Ok(())) => self.fork(target, true, Some((made, files))).await,
             Ok(Err(error)) => {
                 self.notice(Severity::Error, format!("no worktree was made: {error}"));
             }
@@ -188,13 +199,57 @@ impl Actor {
         }
     }
 
+    /// Gives the new worktree `cwd` the files of an `entry`; those of now stay without one.
+    async fn fork_files(
+        &self,
+        files: Option<SessionFiles>,
+        cwd: &Path,
+        entry: Option<String>,
+    ) -> ForkFiles {
+        let Some(entry_id) = entry else {
+            return ForkFiles::Now;
+        };
+        let Some(files) = files else {
+            return ForkFiles::Unrecorded;
+        };
+        let cwd = cwd.to_owned();
+        let restored = osier_base::task::spawn_blocking(move || {
+            let restored = files.restore_copy(&cwd, &FilesAt::Entry { entry_id });
+            restored.map_err(|error| error.to_string())
+        });
+        match restored
+            .await
+            .unwrap_or_else(|error| Err(error.to_string()))
+        {
+            Ok(Some(left)) => {
+                for file in left.iter().take(NAMED) {
+                    let (path, reason) = (&file.path, &file.reason);
+                    let text = format!("`{path}` in the fork is as it is now: {reason}");
+                    self.notice(Severity::Warning, text);
+                }
+                ForkFiles::Point
+            }
+            Ok(None) => ForkFiles::Unrecorded,
+            Err(error) => {
+                self.notice(Severity::Warning, error);
+                ForkFiles::Unrecorded
+            }
+        }
+    }
+
     /// Opens a copy of the branch up to `target`, or only stores it, in the working directory of a `worktree`.
-    async fn fork(&mut self, target: Target, keep_open: bool, worktree: Option<LastingWorktree>) {
+    async fn fork(
+        &mut self,
+        target: Target,
+        keep_open: bool,
+        worktree: Option<(LastingWorktree, ForkFiles)>,
+    ) {
         let Some(session) = &self.session else { return };
         if session.store.path().is_none() {
             let text = "this session is not stored: it cannot be copied";
             return self.notice(Severity::Warning, text);
         }
+        let (worktree, files) = worktree.unzip();
         let elsewhere = worktree.as_ref().map(|worktree| worktree.cwd.clone());
         let cwd = elsewhere.clone().unwrap_or_else(|| self.setup.cwd.clone());
         let store = session.store.clone();
@@ -204,12 +259,9 @@ impl Actor {
         // A fork never ends the run of the session that it comes from.
         let stays = self.is_streaming() || (keep_open && !session.store.is_read_only());
         let copied = osier_base::task::spawn_blocking(move || {
-            let (leaf, prompt) = target.find(store.index())?;
-            let files = match &prompt {
-                Some((id, _)) => Some(id.clone()),
-                None if is_clone => store.index().position(),
-                None => leaf.clone(),
-            };
+            let found = target.find(store.index())?;
+            let files = target.files(&found, store.index());
+            let (leaf, prompt) = found;
             if is_clone && !store.index().has_context(leaf.as_deref()) {
                 return Err("nothing to clone yet: send a prompt first".to_owned());
             }
@@ -222,18 +274,11 @@ impl Actor {
             let path = path.map_err(|error: SessionError| error.to_string())?;
             let prompt = prompt.map(|(_, prompt)| prompt);
             let id = header_from_name(&path).map(|header| header.id);
-            if let (true, Some(id), Some(prompt)) = (stays, &id, &prompt) {
-                // The client that opens the fork finds the prompt there.
-                let draft = PromptDraft {
-                    session: id.clone(),
-                    cwd: cwd.to_string_lossy().into_owned(),
-                    text: prompt.text.as_str().into(),
-                    files: Arc::new(prompt.attachments.clone()),
-                    ..PromptDraft::default()
-                };
-                let file = PromptDraftFile::open(&setup.folders.drafts(), id);
-                file.and_then(|mut file| file.write(&draft))
-                    .map_err(|error| format!("cannot store the prompt of the fork: {error}"))?;
+            if let (true, Some(id), Some(prompt)) = (stays, &id, &prompt)
+                && let Err(error) = store_draft(&setup.folders.drafts(), id, &cwd, prompt)
+            {
+                remove_copy(&path);
+                return Err(format!("cannot store the prompt of the fork: {error}"));
             }
             Ok((path, id, store.id().to_owned(), prompt))
         });
@@ -252,6 +297,7 @@ impl Actor {
                     prompt,
                     session,
                     cwd: elsewhere,
+                    files,
                 });
             }
             Ok((path, _, parent_session, prompt)) => {
@@ -263,6 +309,7 @@ impl Actor {
                     prompt,
                     session: None,
                     cwd: None,
+                    files: None,
                 });
             }
         }
@@ -336,5 +383,30 @@ impl Actor {
             .tree
             .go(Target::After(lane.tip), LeftBranch::Kept, then, &context);
         self.work.fan.clear().await;
+    }
+}
+
+/// Stores the `prompt` that the fork `id` returns, where the client that opens it finds it. Nothing is left after a failure.
+fn store_draft(folder: &Path, id: &str, cwd: &Path, prompt: &UserMessage) -> std::io::Result<()> {
+    let draft = PromptDraft {
+        session: id.to_owned(),
+        cwd: cwd.to_string_lossy().into_owned(),
+        text: prompt.text.as_str().into(),
+        files: Arc::new(prompt.attachments.clone()),
+        ..PromptDraft::default()
+    };
+    let mut file = PromptDraftFile::open(folder, id)?;
+    let written = file.write(&draft).map(drop);
+    if written.is_err() {
+        file.remove();
+    }
+    written
+}
+
+/// Removes the copy of a fork, and its folder if that has no other session.
+fn remove_copy(path: &Path) {
+    let _ = std::fs::remove_file(path);
+    if let Some(folder) = path.parent() {
+        let _ = std::fs::remove_dir(folder);
     }
 }

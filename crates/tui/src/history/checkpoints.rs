@@ -106,7 +106,7 @@ fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker<MenuItem> {
         let meaning = "including those changed by hand";
         items.push(restore(own + by_hand, meaning, true));
     }
-    items.extend(changes.iter().map(item));
+    items.extend(changes.iter().map(|change| item(at, change)));
     Picker::menu("Restore files", "no file matches", items).taking("restore")
 }
 
@@ -116,10 +116,13 @@ pub(crate) fn files(count: usize) -> String {
 }
 
 /// A file, which is only listed.
-fn item(change: &FileChange) -> MenuItem {
+fn item(at: &FilesAt, change: &FileChange) -> MenuItem {
+    let is_redo = *at == FilesAt::Redone;
     let does = match change.kind {
         ChangeKind::Create => "will be restored",
+        ChangeKind::Modify if is_redo => "will be restored",
         ChangeKind::Modify => "will be reverted",
+        ChangeKind::Mode if is_redo => "mode will be restored",
         ChangeKind::Mode => "mode will be reverted",
         ChangeKind::Remove => "will be deleted",
     };
@@ -161,6 +164,13 @@ pub(crate) fn on_event(
             known: false,
             ..
         } => outbox.push(Toast::info("no files to restore: that turn changed none")),
+        CheckpointEvent::FilesPreview {
+            at: FilesAt::Redone,
+            known: false,
+            ..
+        } => outbox.push(Toast::info(
+            "no files to restore: none were restored after the undo",
+        )),
         CheckpointEvent::FilesPreview { known: false, .. } => {
             let text = "no checkpoint of the files at this point";
             outbox.push(Toast::error(text));

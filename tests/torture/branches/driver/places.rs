@@ -130,7 +130,8 @@ impl Driver {
         let turns = self.session().turns.clone();
         let turn = *self.random.pick(&turns);
         let is_first = self.turns[turn].before.is_empty();
-        let (to, entry) = if self.random.once_in(2) && !is_first {
+        let is_before = self.random.once_in(2) && !is_first;
+        let (to, entry) = if is_before {
             (self.before(turn), self.turns[turn].prompt_id.clone())
         } else {
             (self.after(turn), self.turns[turn].answer_id.clone())
@@ -143,7 +144,15 @@ impl Driver {
         };
         let cwd = PathBuf::from(cwd);
         let copied = fs::read_to_string(cwd.join(FILE)).ok();
-        same("the file of the worktree", &copied, &self.file())?;
+        let forked_turn = &self.turns[turn];
+        let expected = match (forked["files"].as_str(), forked_turn.kind) {
+            (Some("point"), Kind::Put) if is_before => forked_turn.file.clone(),
+            (Some("point"), Kind::Put) => Some(forked_turn.number.to_string()),
+            // The files that were recorded last before it.
+            (Some("point"), Kind::Say) => copied.clone(),
+            _ => self.file(),
+        };
+        same("the file of the worktree", &copied, &expected)?;
         let mut copy = self.start_in(&cwd, id)?;
         let opened = copy.until(PATIENCE, |line| line["type"] == "session_opened");
         opened.ok_or("the fork does not open")?;

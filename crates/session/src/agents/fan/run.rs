@@ -24,7 +24,7 @@ use osier_agent::{
 use osier_base::clock;
 use osier_checkpoint::CheckpointStore;
 use osier_llm::{Model, ThinkingLevel};
-use osier_protocol::{Event, LaneState, LaneStatus, TreeEvent};
+use osier_protocol::{Event, FilesAt, LaneState, LaneStatus, TreeEvent};
 use osier_store::SessionStore;
 
 /// The maximum of lanes.
@@ -344,7 +344,10 @@ impl Fan {
         let Some(files) = &self.files else { return };
         for copy in copies {
             let (files, root) = (files.clone(), copy.cwd().to_owned());
-            let back = osier_base::task::spawn_blocking(move || files.restore_copy(&root)).await;
+            let back = osier_base::task::spawn_blocking(move || {
+                files.restore_copy(&root, &FilesAt::LastPrompt)
+            });
+            let back = back.await;
             if let Ok(Err(error)) = back {
                 let text = format!(
                     "cannot restore the files of a lane, it uses the current ones: {error}"

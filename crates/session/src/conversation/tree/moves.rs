@@ -208,10 +208,12 @@ impl Move {
             },
             (_, None) => FilesAt::Start,
         };
-        // A turn that changed no file has no checkpoint; undoing or redoing it needs none.
-        let is_of_turn = self.then == Then::Undone || self.target == Target::Position(Step::Redo);
+        if self.target == Target::Position(Step::Redo) {
+            return files.can_redo().await.map_err(|error| missing(&error));
+        }
+        // A turn that changed no file has no checkpoint; undoing it needs none.
         match files.can_restore(at).await {
-            Ok(is_known) if is_known || is_of_turn => Ok(()),
+            Ok(is_known) if is_known || self.then == Then::Undone => Ok(()),
             Ok(_) => Err(missing("no checkpoint of the files at that point")),
             Err(error) => Err(missing(&error)),
         }

@@ -65,6 +65,21 @@ impl Target {
     }
 }
 
+impl Target {
+    /// The entry whose files belong to a fork at this target, which `find` has `found`. Blocks.
+    pub(crate) fn files(
+        &self,
+        (leaf, prompt): &(Option<String>, Option<NextPrompt>),
+        index: &EntryIndex,
+    ) -> Option<String> {
+        match prompt {
+            Some((id, _)) => Some(id.clone()),
+            None if *self == Self::Current => index.position(),
+            None => leaf.clone(),
+        }
+    }
+}
+
 impl Step {
     /// How the move of this step changes the history.
     pub(crate) fn jump(self) -> Jump {

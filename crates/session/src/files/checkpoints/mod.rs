@@ -21,7 +21,7 @@ use osier_checkpoint::{
 };
 use osier_protocol::{
     ChangedLines, CheckpointEvent, CheckpointOp, Comparison, DiffRange, Entry, Event, FileChanges,
-    FileDiff, FilesAt, Tag,
+    FileDiff, FilesAt, Tag, Unrestored,
 };
 use osier_store::{EntryIndex, SessionStore};
 use osier_tools::Workspace;
@@ -154,7 +154,7 @@ impl SessionFiles {
                 // The conversation is already where these files belong, or was before an undo.
                 let position = self.session.index().position();
                 let is_expected = match &at {
-                    FilesAt::Here | FilesAt::Undone { .. } => true,
+                    FilesAt::Here | FilesAt::Undone { .. } | FilesAt::Redone => true,
                     FilesAt::Entry { entry_id } => position.as_ref() == Some(entry_id),
                     FilesAt::Start | FilesAt::LastPrompt => false,
                 };
@@ -350,6 +350,14 @@ impl SessionFiles {
         Ok(plan.is_some())
     }
 
+    /// Fails if what the undo that `redo` reverts restored cannot be redone.
+    pub(crate) async fn can_redo(&self) -> Result<(), String> {
+        let planning = self.clone();
+        let plan =
+            move || planning.plan_redo(planning.session.index().checkpoints_after_undo(false));
+        background(plan).await.map(drop)
+    }
+
     /// The plan for restoring an earlier state; `None` when no state is recorded.
     fn plan(&self, at: &FilesAt) -> Result<Option<Plan>, CheckpointError> {
         let index = self.session.index();
@@ -362,6 +370,7 @@ impl SessionFiles {
                 let turns = index.checkpoints_between(current.as_deref(), entry_id);
                 return self.plan_undo(turns);
             }
+            FilesAt::Redone => return self.plan_redo(index.checkpoints_after_undo(true)),
             FilesAt::Entry { entry_id } => Some(entry_id.clone()),
         };
         match index.checkpoint_at(entry.as_deref()).and_then(parse) {
@@ -372,6 +381,11 @@ impl SessionFiles {
 
     /// The plan for restoring a recorded state.
     fn plan_to(&self, (found, checkpoint): &(Entry, Checkpoint)) -> Result<Plan, CheckpointError> {
+        self.plan_from(found, checkpoint.state)
+    }
+
+    /// The plan for restoring `state`. What other programs changed after the checkpoint `found` was changed by hand.
+    fn plan_from(&self, found: &Entry, state: StateId) -> Result<Plan, CheckpointError> {
         let index = self.session.index();
         let since = index.checkpoints_after(&found.id);
         let mut by_hand = BTreeSet::new();
@@ -379,7 +393,7 @@ impl SessionFiles {
             by_hand.extend(checkpoint.changed_by_hand(&self.files)?);
         }
         let known = last(index);
-        self.files.plan(checkpoint.state, known, &by_hand)
+        self.files.plan(state, known, &by_hand)
     }
 
     /// The plan for undoing turns with these checkpoints: it covers only the files that the turns changed. `None` if
@@ -400,6 +414,23 @@ impl SessionFiles {
         }
     }
 
+    /// The plan for redoing what the first restore of these checkpoints reverted: it covers only the files that it changed.
+    /// The user may have changed them between the turn and its undo, in a review for example.
+    fn plan_redo(&self, after_undo: Vec<Entry>) -> Result<Option<Plan>, CheckpointError> {
+        let mut restores = after_undo.into_iter().filter_map(parse);
+        let restore = restores.find(|(_, checkpoint)| checkpoint.moment == Moment::Restore);
+        let Some((found, checkpoint)) = restore else {
+            return Ok(None);
+        };
+        let Some(from) = checkpoint.from else {
+            return Ok(None);
+        };
+        let changed = self.files.paths_between(from, checkpoint.state)?;
+        let changed = changed.into_iter().collect();
+        let plan = self.plan_from(&found, from)?;
+        Ok(Some(plan.limited_to(&changed)))
+    }
+
     /// The plan for undoing the last restore.
     fn plan_back(&self) -> Result<Option<Plan>, CheckpointError> {
         let index = self.session.index();
@@ -415,22 +446,28 @@ impl SessionFiles {
         Ok(Some(plan))
     }
 
-    /// Restores the files of `root`, a copy of the working directory, to the state before the last prompt.
-    /// Changes by hand since then stay. Blocks.
+    /// Restores the files of `root`, a copy of the working directory, to a recorded state. Changes by hand since then stay,
+    /// unless the state is that of an entry. Returns the files that were left alone; `None` without a recorded state.
+    /// Blocks.
     ///
     /// # Errors
     /// The recorded state or the copy cannot be read.
-    pub(crate) fn restore_copy(&self, root: &Path) -> Result<(), CheckpointError> {
+    pub(crate) fn restore_copy(
+        &self,
+        root: &Path,
+        at: &FilesAt,
+    ) -> Result<Option<Vec<Unrestored>>, CheckpointError> {
         let copy = Self {
             files: self.files.elsewhere(root),
             ..self.clone()
         };
-        let plan = copy.plan(&FilesAt::LastPrompt);
+        let plan = copy.plan(at);
         copy.files.delete_cache();
-        if let Some(plan) = plan? {
-            copy.files.restore_copy(&plan)?;
+        let by_hand = matches!(at, FilesAt::Entry { .. });
+        match plan? {
+            Some(plan) => Ok(Some(copy.files.restore_copy(&plan, by_hand)?.left)),
+            None => Ok(None),
         }
-        Ok(())
     }
 
     /// Adds the files that commands changed on each branch, from recorded states. Blocks.

@@ -60,7 +60,11 @@ impl TreeView {
                 instructions,
                 with_files: files,
             };
-            cx.push(Action::CloseLayer);
+            if files {
+                self.is_moving = true;
+            } else {
+                cx.push(Action::CloseLayer);
+            }
             cx.push(Action::Move { op, files });
         }
     }
@@ -95,11 +99,11 @@ impl TreeView {
                 .selected
                 .is_some_and(|number| self.flat.is_on_path(number))
         {
-            self.remark = "the current branch cannot be hidden: go to another branch first";
+            self.remark = "the current branch cannot be hidden: go to another branch first".into();
             return;
         }
         if !hidden && self.outline.hidden.is_empty() {
-            self.remark = "no branch is hidden";
+            self.remark = "no branch is hidden".into();
             return;
         }
         let target = if hidden {
@@ -125,7 +129,7 @@ impl TreeView {
     fn erase(&mut self, cx: &mut Cx<'_, Action>) {
         let is_current = |number| self.flat.is_on_path(number);
         if self.selected.is_some_and(is_current) {
-            self.remark = "the current branch cannot be deleted: go to another branch first";
+            self.remark = "the current branch cannot be deleted: go to another branch first".into();
             return;
         }
         let preview = true;
@@ -254,7 +258,8 @@ impl Component<Command, Action> for TreeView {
     }
 
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
-        self.remark = "";
+        self.remark = "".into();
+        self.is_moving = false;
         if !matches!(self.typing, Typing::Nothing) {
             return self.type_command(command, cx);
         }
@@ -279,7 +284,7 @@ impl Component<Command, Action> for TreeView {
                 if self.selected.is_some_and(is_current) {
                     self.typing = Typing::Instructions(LineInput::default(), Summarized::Before);
                 } else {
-                    self.remark = "only the current branch can be summarized up to an entry";
+                    self.remark = "only the current branch can be summarized up to an entry".into();
                 }
             }
             Command::TreeWithFiles => self.go((false, None), true, cx),

@@ -13,7 +13,7 @@ mod rows;
 mod view;
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -30,7 +30,8 @@ pub(crate) use menu::open_menu;
 use osier_agent::{Severity, UserMessage};
 use osier_base::text;
 use osier_protocol::{
-    CheckpointEvent, Event, FilesAt, Op, Opening, Outline, SessionInfo, Tag, TreeEvent, TreeOp,
+    CheckpointEvent, Event, FilesAt, ForkFiles, Op, Opening, Outline, SessionInfo, Tag, TreeEvent,
+    TreeOp,
 };
 use osier_term::Keymap;
 use view::{ID, TreeMemory, TreeView};
@@ -59,6 +60,8 @@ enum MoveFiles {
     Restore,
     /// osier offers to restore the files that the undone turns changed.
     Undo,
+    /// osier offers to redo what was restored after the undo.
+    Redo,
 }
 
 /// The parts of the main screen that events of the tree change.
@@ -99,8 +102,23 @@ pub(crate) fn refresh(overlays: &mut Overlays, event: &Event) {
     {
         view.reload();
     }
+    let is_moved = matches!(event, Event::Tree(TreeEvent::Moved { .. }));
+    if is_moved && view(overlays).is_some_and(|view| view.is_moving) {
+        overlays.remove(ID);
+    }
+    if let Event::Notice {
+        severity,
+        text: cause,
+        ..
+    } = event
+        && *severity != Severity::Info
+        && let Some(view) = view(overlays)
+        && view.is_moving
+    {
+        view.remark = text::single_line(cause).into();
+    }
     if stores && let Some(view) = view(overlays) {
-        view.has_moved |= matches!(event, Event::Tree(TreeEvent::Moved { .. }));
+        view.has_moved |= is_moved;
         view.refresh();
     }
     if let Event::Checkpoint(CheckpointEvent::ChangedLines { request, files, .. }) = event
@@ -170,6 +188,7 @@ impl Tree {
         self.files = Some(match (files, &op) {
             (false, _) => MoveFiles::Compare,
             (true, TreeOp::UndoPrompt { .. }) => MoveFiles::Undo,
+            (true, TreeOp::RedoPrompt { .. }) => MoveFiles::Redo,
             (true, _) => MoveFiles::Restore,
         });
         self.way_back = Some(match op {
@@ -209,10 +228,11 @@ impl Tree {
                 session: Some(session),
                 prompt,
                 cwd,
+                files,
                 ..
             } => {
                 let notice = match cwd {
-                    Some(cwd) => format!("new tab: fork in {}", cwd.display()),
+                    Some(cwd) => worktree_notice(cwd, *files),
                     None => fork_notice(cx.session, prompt.as_ref()),
                 };
                 let stored = StoredSession {
@@ -262,6 +282,9 @@ impl Tree {
                 outbox.push(checkpoints::preview_after_move(FilesAt::Undone {
                     entry_id,
                 }));
+            }
+            (Some(MoveFiles::Redo), _) => {
+                outbox.push(checkpoints::preview_after_move(FilesAt::Redone));
             }
             (Some(MoveFiles::Undo | MoveFiles::Restore), _) => {
                 outbox.push(checkpoints::preview_after_move(FilesAt::Here));
@@ -358,6 +381,19 @@ fn read_prompts(outline: &Outline) -> TreeOp {
     }
 }
 
+/// The notice in the new tab of a fork in a worktree.
+fn worktree_notice(cwd: &Path, files: Option<ForkFiles>) -> String {
+    let files = match files {
+        Some(ForkFiles::Point) => ", with the files of that point",
+        Some(ForkFiles::Now) => ", with the files as they are now",
+        Some(ForkFiles::Unrecorded) => {
+            ", with the files as they are now: those of that point are not recorded"
+        }
+        None => "",
+    };
+    format!("new tab: fork in {}{files}", cwd.display())
+}
+
 /// The notice in the new tab of a fork: the session and the prompt that it was forked from.
 fn fork_notice(session: &SessionInfo, prompt: Option<&UserMessage>) -> String {
     let name = session.name.as_deref().unwrap_or("this session");
@@ -410,15 +446,22 @@ mod tests {
         let undone = FilesAt::Undone {
             entry_id: "b".to_owned(),
         };
-        for (files, expected) in [
-            (Some(true), vec![checkpoints::preview_after_move(undone)]),
-            (Some(false), vec![checkpoints::compare()]),
-            (None, Vec::new()),
+        let undo = |with_files| TreeOp::UndoPrompt { with_files };
+        let redo = TreeOp::RedoPrompt { with_files: true };
+        let redone = checkpoints::preview_after_move(FilesAt::Redone);
+        for (op, files, expected) in [
+            (
+                Some(undo(true)),
+                true,
+                vec![checkpoints::preview_after_move(undone)],
+            ),
+            (Some(undo(false)), false, vec![checkpoints::compare()]),
+            (Some(redo), true, vec![redone]),
+            (None, false, Vec::new()),
         ] {
-            if let Some(files) = files {
-                let undo = TreeOp::UndoPrompt { with_files: files };
-                tree.move_to(undo.clone(), files, &mut outbox);
-                assert_eq!(outbox.take(), [undo.into()]);
+            if let Some(op) = op {
+                tree.move_to(op.clone(), files, &mut outbox);
+                assert_eq!(outbox.take(), [op.into()]);
             }
             let mut cx = TreeContext {
                 session: &SessionInfo::default(),

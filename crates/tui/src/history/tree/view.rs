@@ -1,5 +1,6 @@
 //! The state of the tree: selection, folding, filter and search.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -79,7 +80,9 @@ pub(crate) struct TreeView {
     /// Entries of which the complete text was requested.
     whole: HashSet<u32>,
     /// Why the last key did nothing.
-    pub(super) remark: &'static str,
+    pub(super) remark: Cow<'static, str>,
+    /// The last key requested a move with files, which the session can refuse: the tree closes when it is done.
+    pub(super) is_moving: bool,
     /// The conversation has moved: the next outline selects its entry.
     pub(super) has_moved: bool,
     /// The marked entry, to compare another one with it.
@@ -389,7 +392,7 @@ impl TreeView {
         };
         match found {
             Some(row) => self.select(row),
-            None => self.remark = "no other branch begins here in this direction",
+            None => self.remark = "no other branch begins here in this direction".into(),
         }
     }
 
