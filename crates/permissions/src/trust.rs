@@ -17,11 +17,16 @@ use osier_base::repository;
 
 mod builds;
 mod code_text;
+mod commands;
 mod filters;
+mod gems;
 mod git;
+mod hook_runners;
 mod known_programs;
+mod lines;
 mod makefiles;
 mod node;
+mod node_runners;
 mod places;
 #[cfg(test)]
 mod program_cases;
@@ -32,6 +37,7 @@ mod program_tests;
 mod program_use;
 mod programs;
 mod python;
+mod python_runners;
 mod reach;
 mod runners;
 mod scripts;

@@ -6,8 +6,8 @@ use osier_base::{path, regular_file};
 use toml::{Table, Value};
 
 use super::known_programs::{CRATES, is_in, is_runner};
+use super::places::folders_below;
 use super::reach::{FOLDERS, Search, TEXT};
-use super::runners::folders_below;
 use crate::programs::{is_shell, name_of};
 use crate::shell::Word;
 

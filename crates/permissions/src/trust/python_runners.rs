@@ -1,0 +1,136 @@
+//! Runners of Python: programs in the environment of the project, and installations.
+
+use std::path::{Path, PathBuf};
+
+use osier_base::{path, regular_file};
+
+use super::known_programs::is_known;
+use super::places::folders_below;
+use super::reach::{FOLDERS, Search, TEXT};
+use crate::shell::Word;
+
+/// Files that say how packages of Python are built, and where their programs are.
+#[rustfmt::skip]
+const BUILT: [&str; 17] = [
+    "pyproject.toml", "setup.py", "setup.cfg", "uv.toml", "uv.lock", "hatch.toml", "hatch_build.py", "poetry.toml", "poetry.lock", "pdm.toml",
+    ".pdm.toml", "pdm.lock", "pdm_build.py", ".pdm-python", ".pdm-plugins", "__pypackages__", ".python-version",
+];
+/// Words in these files with which a build runs other code of the project (`BUILDS`), and with which it is repeated (`REBUILDS`).
+const BUILDS: [&str; 8] = [
+    "backend-path",
+    "attr",
+    ".hooks",
+    "hooks.",
+    "setup_script",
+    "tool.poetry.build",
+    "build-script",
+    "cmdclass",
+];
+const REBUILDS: [&str; 4] = ["cache-keys", "reinstall", "no-cache", "refresh"];
+/// Options of `uv run` that choose no other code.
+#[rustfmt::skip]
+const UV_FLAGS: [&str; 14] = [
+    "-s", "--script", "-q", "--quiet", "--no-sync", "--frozen", "--locked", "--offline", "--no-project", "--isolated", "--exact", "--dev",
+    "--no-dev", "--all-extras",
+];
+
+impl Search<'_> {
+    /// Adds the program of `uv run tool`. It runs in the environment of the project, which uv builds first if its sources have changed.
+    pub(super) fn python_runner(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
+        let is_tool = matches!(name, "uvx" | "pipx");
+        let runs = arguments.first().is_some_and(|word| word.text == "run");
+        if !is_tool && !runs {
+            self.all();
+            return Ok(());
+        }
+        let rest = &arguments[usize::from(runs)..];
+        let is_flag = |word: &&Word| UV_FLAGS.contains(&word.text.as_str());
+        let flags = rest.iter().take_while(is_flag).count();
+        let (flags, rest) = rest.split_at(flags);
+        let is_script = flags
+            .iter()
+            .any(|word| ["-s", "--script"].contains(&&*word.text));
+        let Some(head) = rest
+            .first()
+            .filter(|word| word.is_fixed() && !word.text.starts_with('-'))
+        else {
+            self.all();
+            return Ok(());
+        };
+        let above = self.above();
+        for folder in &above {
+            self.environments(folder);
+        }
+        if !is_tool {
+            self.reach.names.extend(BUILT.map(str::to_owned));
+            self.reach.files.extend(
+                above
+                    .iter()
+                    .flat_map(|folder| BUILT.map(|name| folder.join(name))),
+            );
+            self.reach.all |= !is_script && self.builds_code(&above);
+        }
+        let text = head.text.clone();
+        if is_script || Path::new(&text).extension().is_some_and(|end| end == "py") {
+            let file = path::resolve(&self.cwd, &text);
+            let script = regular_file::read_text(&file, TEXT).unwrap_or_default();
+            // The script chooses its own packages.
+            self.reach.all |= script.contains("# [tool.uv");
+            return self.script_of(Some(head), false, "py");
+        }
+        let mut rest = rest.to_vec();
+        // The name of a tool can end with a version: `ruff@0.6`.
+        if is_tool && let Some((name, _)) = text.split_once('@') {
+            rest[0] = Word::literal(name);
+        }
+        if is_known(&rest[0].text, &rest[1..]) {
+            return self.command(&rest, false);
+        }
+        if is_tool {
+            // The tool is downloaded, and the settings can name another index.
+            let settings = above
+                .iter()
+                .flat_map(|folder| BUILT.map(|name| folder.join(name)));
+            self.reach.files.extend(settings);
+            self.given_files(&rest[1..]);
+        } else {
+            self.all();
+        }
+        Ok(())
+    }
+
+    /// Whether the build of a package can run other code of the project although its own files have not changed: because it was not built
+    /// yet, or because the settings ask for a new build.
+    pub(super) fn builds_code(&self, above: &[PathBuf]) -> bool {
+        let is_built = above
+            .iter()
+            .any(|folder| folder.join(".venv/pyvenv.cfg").is_file());
+        let mut waiting = vec![(self.project.to_owned(), 0)];
+        let mut texts = Vec::new();
+        while let Some((folder, depth)) = waiting.pop() {
+            let names = ["pyproject.toml", "setup.cfg", "uv.toml"];
+            let files = names.iter().map(|name| folder.join(name));
+            texts.extend(files.filter_map(|file| regular_file::read_text(&file, TEXT).ok()));
+            if !is_built && folder.join("setup.py").is_file() {
+                return true;
+            }
+            waiting.extend(folders_below(&folder, depth, FOLDERS));
+        }
+        let has = |words: &[&str]| {
+            texts
+                .iter()
+                .any(|text| words.iter().any(|word| text.contains(word)))
+        };
+        has(&REBUILDS) || !is_built && has(&BUILDS)
+    }
+
+    /// Adds the virtual environments in the folder.
+    pub(super) fn environments(&mut self, folder: &Path) {
+        for environment in [".venv", "venv"].map(|name| folder.join(name)) {
+            if environment.is_dir() {
+                self.linked_folders(&environment);
+                self.reach.folders.entry(environment).or_default();
+            }
+        }
+    }
+}
