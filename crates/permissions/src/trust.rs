@@ -22,12 +22,14 @@ mod filters;
 mod gems;
 mod git;
 mod hook_runners;
+mod installers;
 mod known_programs;
 mod lines;
 mod makefiles;
 mod node;
 mod node_runners;
 mod places;
+mod products;
 #[cfg(test)]
 mod program_cases;
 #[cfg(test)]

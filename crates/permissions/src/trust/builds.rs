@@ -180,6 +180,11 @@ impl Search<'_> {
             }
         }
         let runs = text.contains("Command");
+        // The program is in a variable, such as that of cargo in `CARGO`.
+        let is_known = |rest: &str| rest.starts_with('"') || rest.contains("rustc");
+        let mut programs = text.split("Command::new(").skip(1);
+        let mut programs = programs.by_ref().map(|rest| rest.split(')').next());
+        self.reach.all |= programs.any(|program| !is_known(program.unwrap_or_default().trim()));
         for name in text
             .split('"')
             .skip(1)

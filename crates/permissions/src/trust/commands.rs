@@ -4,9 +4,10 @@ use std::path::Path;
 
 use osier_base::{path, real_path, regular_file};
 
+use super::filters::runs_options;
 use super::known_programs::{
     DATA, FILTERS, INTERPRETERS, SIMPLE, is_in, is_interpreter, is_known, is_purpose, is_quiet,
-    is_runner, loads_all, managed,
+    is_runner, loads_all, managed, only_checks, runs_python,
 };
 use super::places::{installed_elsewhere, is_future, is_installed, is_program};
 use super::reach::{DEPTH, Search, TEXT};
@@ -131,6 +132,8 @@ impl Search<'_> {
             self.others(name, words, reads_only, moves)?;
             self.depth -= 1;
         }
+        self.split_names(name, arguments);
+        self.writes(name, arguments);
         if self.is_of_project(head, arguments, moves)? {
             return Ok(());
         }
@@ -152,6 +155,11 @@ impl Search<'_> {
             ..Equivalents::default()
         };
         let is_clear = equivalents::add(words, 0, &mut others).is_some();
+        if name == "xargs" && words.iter().any(|word| has_separator(&word.text)) {
+            // Each line of the input is one word.
+            let words = others.list.iter_mut().flat_map(|other| &mut other.words);
+            words.for_each(|word| word.splits &= !word.from_input);
+        }
         if others.runs_input && !reads_only {
             let is_other = is_wrapper(name) || runs_arguments(name) || is_in(DATA, name);
             match self.input.clone().filter(|_| !is_other) {
@@ -246,6 +254,12 @@ impl Search<'_> {
         if name == "git" {
             return self.git(arguments);
         }
+        if name == "dotenv" {
+            return self.with_variables(arguments, moves);
+        }
+        if runs_python(name, arguments) {
+            return self.interpreter("python3", script_of_python(arguments), moves);
+        }
         if name == "cargo" {
             self.cargo(arguments)?;
         }
@@ -259,6 +273,9 @@ impl Search<'_> {
             return Ok(());
         }
         let is_filter = name == "perl" && Self::is_plain_filter(arguments);
+        if only_checks(name, arguments) {
+            return Ok(());
+        }
         let script = arguments.first().map_or("", |word| name_of(&word.text));
         let is_test =
             is_in(INTERPRETERS, name) && is_purpose(script, &arguments[1.min(arguments.len())..]);
@@ -283,6 +300,27 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// If names of files from a list become options of a program that can load code, files with such names count.
+    fn split_names(&mut self, name: &str, arguments: &[Word]) {
+        let loads = name != "git" && (!is_in(DATA, name) || runs_options(name));
+        let becomes = |word: &Word| {
+            let is_split = word.splits || self.splits && word.dynamic;
+            is_split && word.text.contains(shell::HOLE)
+        };
+        self.reach.options |= loads && arguments.iter().any(becomes);
+    }
+
+    /// Adds the command that runs with the variables in `.env`.
+    fn with_variables(&mut self, arguments: &[Word], moves: bool) -> Result<(), String> {
+        self.env_files();
+        let is_start = |word: &Word| ["--", "run"].contains(&word.text.as_str());
+        let mut start = arguments.iter().position(is_start).map_or(0, |at| at + 1);
+        start += usize::from(arguments.get(start).is_some_and(|word| word.text == "--"));
+        let (own, command) = arguments.split_at(start.min(arguments.len()));
+        self.arguments(own);
+        self.command(command, moves)
+    }
+
     /// Adds the settings of an unknown program outside of the project, and the files in its arguments.
     pub(super) fn outside(&mut self, program: &str, arguments: &[Word]) -> Result<(), String> {
         self.reach.all |= self.lists;
@@ -294,9 +332,10 @@ impl Search<'_> {
         } else if !program.contains('/') {
             self.own_settings(program)?;
         }
-        // The program may run a script in its arguments.
+        // The program may run a script in its arguments, or commands in settings there.
         for word in arguments.iter().filter(|word| word.is_fixed()) {
             let file = path::resolve(&self.cwd, &word.text);
+            self.given_file(&file)?;
             if file.starts_with(self.project) && is_program(&file) {
                 self.script(&file, "")?;
             }
@@ -366,4 +405,18 @@ impl Search<'_> {
         }
         self.script(program, "")
     }
+}
+
+/// Whether the option of `xargs` selects the character after which a word ends.
+fn has_separator(option: &str) -> bool {
+    ["-0", "-d", "--null", "--delimiter"]
+        .iter()
+        .any(|start| option.starts_with(start))
+}
+
+/// The words from the script on, for a program that runs a script of Python.
+fn script_of_python(arguments: &[Word]) -> &[Word] {
+    let is_own = |word: &&Word| word.text.starts_with('-') && word.text != "-m";
+    let own = arguments.iter().skip(1).take_while(is_own).count();
+    arguments.get(1 + own..).unwrap_or_default()
 }

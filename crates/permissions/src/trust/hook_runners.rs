@@ -13,7 +13,10 @@ use super::reach::{FOLDERS, Search, TEXT};
 use super::shell_text::unquoted;
 
 /// Hooks of `pre-commit` that only read or rewrite files.
-const CHECKS: &str = "trailing-whitespace end-of-file-fixer mixed-line-ending detect-private-key fix-byte-order-marker forbid-new-submodules \
+const CHECKS: &str = "check-added-large-files check-ast check-builtin-literals check-byte-order-marker check-case-conflict check-dependabot \
+    check-docstring-first check-executables-have-shebangs check-github-actions check-github-workflows check-gitlab-ci \
+    check-illegal-windows-names check-json check-json5 check-merge-conflict check-renovate check-shebang-scripts-are-executable \
+    check-symlinks check-toml check-vcs-permalinks check-xml check-yaml check-hooks-apply check-useless-excludes trailing-whitespace end-of-file-fixer mixed-line-ending detect-private-key fix-byte-order-marker forbid-new-submodules \
     no-commit-to-branch pretty-format-json sort-simple-yaml file-contents-sorter requirements-txt-fixer name-tests-test codespell \
     debug-statements destroyed-symlinks double-quote-string-fixer fix-encoding-pragma ruff-format ruff-check pyupgrade gitleaks";
 
@@ -133,7 +136,7 @@ impl Search<'_> {
                 // The `entry` of a local hook says what it runs.
                 "id" if is_local => {}
                 "id" => {
-                    let is_check = value.starts_with("check-") || is_in(CHECKS, value);
+                    let is_check = is_in(CHECKS, value);
                     let tool = value.strip_prefix("mirrors-").unwrap_or(value);
                     if settings_of(tool).is_some() {
                         self.tool(tool, &[], false)?;

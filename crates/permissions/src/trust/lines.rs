@@ -6,7 +6,8 @@ use super::known_programs::{INTERPRETERS, is_in, is_interpreter, is_runner, load
 use super::places::installed_elsewhere;
 use super::reach::{DEPTH, Search};
 use super::shell_text::{
-    document, heads, input, is_certain_move, lists_files, plain, with_calls, with_values,
+    document, heads, input, is_certain_move, lists_files, plain, splits_words, with_calls,
+    with_values,
 };
 use crate::programs::{is_shell, name_of};
 use crate::shell::{self, Part, Word};
@@ -36,6 +37,7 @@ impl Search<'_> {
         self.input = input(&text)
             .map(|name| path::resolve(&self.cwd, name))
             .filter(|file| file.starts_with(self.project) && file.is_file());
+        self.splits |= splits_words(&text);
         self.copies(&text);
         self.options_in_files(&text);
         // After `cd`, a relative path can mean another file.
@@ -67,7 +69,15 @@ impl Search<'_> {
             && !conditions.iter().any(|word| text.contains(word));
         moves &= !stays;
         let mut is_before = true;
-        for words in runs {
+        for part in &line.parts {
+            let words = match part {
+                Part::Run(words) => words,
+                Part::WriteTo(file) => {
+                    self.writes_to(&file.text);
+                    continue;
+                }
+                Part::ReadFrom(_) => continue,
+            };
             if is_plain && is_move(words) {
                 is_before = false;
                 if let Some(Some(to)) = targets.first() {

@@ -42,6 +42,9 @@ pub(super) const QUIET: [&str; 9] = [
 impl Search<'_> {
     pub(super) fn npm(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
         let Some(command) = arguments.first().filter(|word| word.is_fixed()) else {
+            if name == "yarn" && arguments.is_empty() {
+                return self.install_packages();
+            }
             self.all();
             return Ok(());
         };
@@ -91,6 +94,7 @@ impl Search<'_> {
                     None => self.all(),
                 }
             }
+            "ci" | "install" | "i" if !rest.iter().any(adds_package) => self.install_packages()?,
             "t" | "tst" => self.script_named("test")?,
             script @ ("test" | "start" | "stop" | "restart") => self.script_named(script)?,
             "exec" | "dlx" | "x" => self.package_program(rest)?,
@@ -339,4 +343,12 @@ impl Search<'_> {
         self.manifest()
             .is_some_and(|(_, all)| !all["scripts"][name].is_null())
     }
+}
+
+/// Whether the argument of an installation can name another package or folder.
+fn adds_package(word: &Word) -> bool {
+    let folders = ["--prefix", "--cwd", "--dir", "-C"];
+    !word.is_fixed()
+        || !word.text.starts_with('-')
+        || folders.iter().any(|start| word.text.starts_with(start))
 }

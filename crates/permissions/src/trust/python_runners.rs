@@ -2,21 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use osier_base::{path, regular_file};
+use osier_base::{path, real_path, regular_file};
 
 use super::known_programs::is_known;
 use super::places::folders_below;
 use super::reach::{FOLDERS, Search, TEXT};
-use crate::shell::Word;
+use crate::shell::{self, Word};
 
 /// Files that say how packages of Python are built, and where their programs are.
 #[rustfmt::skip]
-const BUILT: [&str; 17] = [
+pub(super) const BUILT: [&str; 17] = [
     "pyproject.toml", "setup.py", "setup.cfg", "uv.toml", "uv.lock", "hatch.toml", "hatch_build.py", "poetry.toml", "poetry.lock", "pdm.toml",
     ".pdm.toml", "pdm.lock", "pdm_build.py", ".pdm-python", ".pdm-plugins", "__pypackages__", ".python-version",
 ];
 /// Words in these files with which a build runs other code of the project (`BUILDS`), and with which it is repeated (`REBUILDS`).
-const BUILDS: [&str; 8] = [
+pub(super) const BUILDS: [&str; 8] = [
     "backend-path",
     "attr",
     ".hooks",
@@ -34,9 +34,34 @@ const UV_FLAGS: [&str; 14] = [
     "--no-dev", "--all-extras",
 ];
 
+/// Options of `uv run` whose value is the name or the version of a package, or of a group of packages.
+const UV_VALUES: [&str; 6] = [
+    "--with",
+    "--python",
+    "-p",
+    "--extra",
+    "--group",
+    "--only-group",
+];
+
 impl Search<'_> {
     /// Adds the program of `uv run tool`. It runs in the environment of the project, which uv builds first if its sources have changed.
     pub(super) fn python_runner(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
+        // The program starts in another directory.
+        if let [option, folder, rest @ ..] = arguments
+            && ["--directory", "--project"].contains(&option.text.as_str())
+            && folder.is_fixed()
+        {
+            let folder = real_path::resolve(&path::resolve(&self.cwd, &folder.text)).real;
+            let cwd = std::mem::replace(&mut self.cwd, folder);
+            let done = self.python_runner(name, rest);
+            self.cwd = cwd;
+            return done;
+        }
+        if name == "uv" && arguments.first().is_some_and(|word| word.text == "pip") {
+            self.pip(&arguments[1..]);
+            return Ok(());
+        }
         let is_tool = matches!(name, "uvx" | "pipx");
         let runs = arguments.first().is_some_and(|word| word.text == "run");
         if !is_tool && !runs {
@@ -44,8 +69,17 @@ impl Search<'_> {
             return Ok(());
         }
         let rest = &arguments[usize::from(runs)..];
-        let is_flag = |word: &&Word| UV_FLAGS.contains(&word.text.as_str());
-        let flags = rest.iter().take_while(is_flag).count();
+        let mut flags = 0;
+        while let Some(word) = rest.get(flags) {
+            let text = word.text.as_str();
+            let value = rest.get(flags + 1).map_or("", |word| word.text.as_str());
+            let is_package = UV_VALUES.contains(&text) && !value.contains(['/', shell::HOLE]);
+            flags += match text {
+                _ if UV_FLAGS.contains(&text) => 1,
+                _ if is_package => 2,
+                _ => break,
+            };
+        }
         let (flags, rest) = rest.split_at(flags);
         let is_script = flags
             .iter()
@@ -128,9 +162,19 @@ impl Search<'_> {
     pub(super) fn environments(&mut self, folder: &Path) {
         for environment in [".venv", "venv"].map(|name| folder.join(name)) {
             if environment.is_dir() {
-                self.linked_folders(&environment);
-                self.reach.folders.entry(environment).or_default();
+                self.environment(environment);
             }
         }
+        // The folder can have another name.
+        for entry in folder.read_dir().into_iter().flatten().flatten() {
+            if entry.path().join("pyvenv.cfg").is_file() {
+                self.environment(entry.path());
+            }
+        }
+    }
+
+    fn environment(&mut self, environment: PathBuf) {
+        self.linked_folders(&environment);
+        self.reach.folders.entry(environment).or_default();
     }
 }

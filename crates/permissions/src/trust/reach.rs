@@ -24,6 +24,7 @@ use osier_base::{path, real_path};
 use super::known_programs::{MANAGER_SCRIPTS, is_in, is_known};
 pub(super) use super::places::PACKAGES;
 use super::places::{above_path, environment, folders_above, is_future};
+use super::products::Products;
 use super::program_use::ProgramUse;
 use super::shell_text::inherits;
 pub(super) use super::snapshot::Reach;
@@ -64,6 +65,9 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
         start: cwd_of_run,
         outer: folders_above(project),
         activated: None,
+        products: Products::default(),
+        links: HashMap::new(),
+        splits: false,
         scripts: HashSet::new(),
         tasks: BTreeSet::new(),
     };
@@ -99,6 +103,7 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
     // A server of the user starts outside of the project and gets no path in it, so that only the code it names counts.
     if !search.cwd.starts_with(project) && !run.command.contains(&*project.to_string_lossy()) {
         (search.reach.all, search.reach.every) = (false, false);
+        search.reach.options = false;
         search.reach.names.clear();
     }
     // The programs inherit the variables that the user set for osier itself.
@@ -155,6 +160,12 @@ pub(super) struct Search<'p> {
     pub(super) outer: Vec<PathBuf>,
     /// The virtual environment whose programs come first.
     pub(super) activated: Option<PathBuf>,
+    /// What the commands so far have written.
+    pub(super) products: Products,
+    /// The packages in a `node_modules` that are links to folders of the project.
+    pub(super) links: HashMap<PathBuf, Vec<(String, PathBuf)>>,
+    /// The line splits a text into words that a variable then stands for.
+    pub(super) splits: bool,
     /// The scripts and settings that were read, each with `in_settings` and `reads_texts` at that time.
     pub(super) scripts: HashSet<(PathBuf, bool, bool)>,
     /// The tasks of runners that were read, each with its file or folder.

@@ -1,7 +1,7 @@
 //! Task runners, which run commands from a file of the project: `npm`, `bundle` and the like.
 
 use super::known_programs::{
-    BUNDLES, MAKE, NPM, NPX, SEQUENCES, is_in, is_purpose, is_quiet, is_task_runner,
+    BUNDLES, MAKE, NPM, NPX, PIP, SEQUENCES, is_in, is_purpose, is_quiet, is_task_runner,
 };
 use super::node_runners::QUIET;
 use super::reach::Search;
@@ -38,6 +38,7 @@ impl Search<'_> {
                 }
             }
             "lint-staged" => self.staged()?,
+            _ if is_in(PIP, name) => self.pip(arguments),
             _ if is_in(BUNDLES, name) => self.bundle(name, arguments)?,
             _ if is_in(MAKE, name) => self.make(name, arguments)?,
             _ => self.python_runner(name, arguments)?,

@@ -7,7 +7,8 @@ use osier_base::{path, real_path, regular_file};
 
 use super::code_text::Loads;
 use super::known_programs::{
-    is_in, is_interpreter, is_known, is_purpose, is_quiet_module, is_quiet_package, settings_of,
+    is_framework, is_in, is_interpreter, is_known, is_purpose, is_python_check, is_quiet_module,
+    is_quiet_package, only_checks, reads_variables, settings_of,
 };
 use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
 use super::shell_text::with_values;
@@ -26,6 +27,8 @@ const PYTHON: &str = "\
 /// The modules of Node that load and run nothing by a computed name.
 const NODE: &str = "assert buffer child_process console constants crypto events fs http https net os path perf_hooks process querystring \
     readline stream string_decoder timers tty url util zlib fs/promises path/posix timers/promises stream/promises readline/promises test";
+/// Options of Node that load nothing.
+const NODE_FLAGS: &str = "--no-warnings --enable-source-maps --trace-warnings --trace-uncaught --no-deprecation --experimental-strip-types";
 /// The folder of husky's own script, and the line in it that runs the hook of the same name in the folder above.
 const HUSKY: &str = ".husky/_";
 const HUSKY_RUNS: &str = "sh -e \"$s\" \"$@\"";
@@ -50,6 +53,10 @@ impl Search<'_> {
             self.selectors();
             return Ok(());
         }
+        if only_checks(name, arguments) {
+            self.selectors();
+            return Ok(());
+        }
         let mut words = arguments.iter().enumerate();
         while let Some((place, word)) = words.next() {
             let text = word.text.as_str();
@@ -65,11 +72,19 @@ impl Search<'_> {
                     return self.code(code, "sh");
                 }
                 _ if !word.is_fixed() => break,
-                "-o" | "+o" if is_shell(name) => {
+                _ if is_shell(name) && is_option(text, "aefhluvxo") && text.ends_with('o') => {
                     words.next();
                 }
                 "--noprofile" | "--norc" | "--posix" => {}
-                "--no-warnings" if name == "node" => {}
+                _ if name == "node" && is_in(NODE_FLAGS, text) => {}
+                _ if name == "node" && text.starts_with("--env-file") => {
+                    match text.split_once('=') {
+                        Some((_, file)) => {
+                            self.reach.files.insert(path::resolve(&self.cwd, file));
+                        }
+                        None => break,
+                    }
+                }
                 "-c" if is_python => {
                     self.python_modules();
                     return self.code(arguments.get(place + 1), "py");
@@ -83,7 +98,10 @@ impl Search<'_> {
                     if !is_purpose(module, &[]) {
                         self.python_modules();
                     }
-                    if !is_known(module, &rest[1.min(rest.len())..]) && module != "json.tool" {
+                    if is_python_check(module) {
+                        return Ok(());
+                    }
+                    if !is_known(module, &rest[1.min(rest.len())..]) {
                         self.all();
                         return Ok(());
                     }
@@ -157,6 +175,9 @@ impl Search<'_> {
     /// Adds a script and what it loads. `kind` is its language, if the caller knows it.
     pub(super) fn script(&mut self, file: &Path, kind: &str) -> Result<(), String> {
         let is_own = file.starts_with(self.project);
+        if is_own {
+            self.product(file, kind)?;
+        }
         let mode = (file.to_owned(), self.in_settings, self.reads_texts);
         if !self.scripts.insert(mode) {
             return Ok(());
@@ -316,7 +337,9 @@ impl Search<'_> {
         }
         // The module is an installed package, which can be a link to a folder of the project, or a module that was deleted.
         let is_quiet = is_tool || is_quiet_module(name);
-        if !is_quiet {
+        if is_framework(name) {
+            self.all();
+        } else if !is_quiet {
             self.every();
         }
         if folder.starts_with(self.project) {
@@ -437,7 +460,10 @@ impl Search<'_> {
             "vscode-eslint" => "eslint",
             other => other,
         };
-        if settings_of(tool).is_some() && tool != "typescript" {
+        if reads_variables(tool) {
+            self.env_files();
+            self.sets_variables = true;
+        } else if settings_of(tool).is_some() && tool != "typescript" {
             self.tool(tool, &[], false)?;
         } else if !is_quiet_package(&package) {
             self.every();
