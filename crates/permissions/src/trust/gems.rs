@@ -14,7 +14,7 @@ const LOADS: &str = "require_relative require load autoload eval eval_gemfile in
 /// Such words that load a file of the project, or a computed text.
 const OWN: &str = "require_relative load eval eval_gemfile instance_eval class_eval";
 /// Words that run a command. The list of files from git is usual and runs nothing of the project.
-const RUNS: [&str; 5] = ["`", "%x", "system", "popen", "spawn"];
+const RUNS: [&str; 6] = ["`", "%x", "system(", "system \"", "popen", "spawn"];
 const LISTS: &str = "git ls-files";
 
 impl Search<'_> {
@@ -70,10 +70,15 @@ impl Search<'_> {
             if !has(LOADS) {
                 continue;
             }
-            let found: Vec<PathBuf> = quoted(line)
-                .flat_map(|text| files_of(&folder, text))
-                .collect();
-            self.reach.all |= found.is_empty() && has(OWN);
+            let texts: Vec<&str> = quoted(line).collect();
+            let joined = texts.join("/");
+            let names = texts.into_iter().chain([joined.as_str()]);
+            let found: Vec<PathBuf> = names.flat_map(|text| files_of(&folder, text)).collect();
+            // The name of the file is computed.
+            let given = line.strip_prefix("require").unwrap_or("\"");
+            let given = given.trim_start_matches(['(', ' ']);
+            let is_computed = !given.starts_with(['"', '\'', ':', '_']);
+            self.reach.all |= found.is_empty() && (is_computed || has(OWN));
             for file in found {
                 self.ruby_file(&file);
             }

@@ -11,8 +11,9 @@ use crate::shell::Word;
 
 /// Commands of pip that build packages.
 const BUILDING: [&str; 3] = ["install", "wheel", "download"];
-/// Options of pip with a file that lists packages, and with the folder of a package.
+/// Options of pip with a file that lists packages, with a folder of built packages, and with the folder of a package.
 const LISTS: [&str; 4] = ["-r", "--requirement", "-c", "--constraint"];
+const PLACES: [&str; 2] = ["-f", "--find-links"];
 const FOLDER_OF: [&str; 2] = ["-e", "--editable"];
 /// Scripts that an installation runs.
 const LIFECYCLE: [&str; 6] = [
@@ -72,6 +73,11 @@ impl Search<'_> {
             self.requirements(&path::resolve(folder, value.trim()));
             return;
         }
+        if PLACES.contains(&option) {
+            self.reach
+                .folders
+                .insert(path::resolve(folder, value), true);
+        }
         let value = value.trim().trim_start_matches("file:");
         let value = value.split(['[', ';']).next().unwrap_or_default().trim();
         if FOLDER_OF.contains(&option) || value.starts_with(['.', '/']) {
@@ -106,6 +112,9 @@ impl Search<'_> {
     fn python_package(&mut self, folder: &Path) {
         if !folder.starts_with(self.project) {
             return;
+        }
+        if folder.is_file() {
+            self.reach.files.insert(folder.to_owned());
         }
         let files = BUILT.map(|name| folder.join(name));
         let mut texts = files

@@ -39,7 +39,7 @@ const RUNNERS: &str = "bmake mise rake tox nox composer pre-commit lefthook turb
     luigi mage meltano mill mkdocs molecule moon nest next nim nimble nuxi nuxt opam overcommit packer parallel parcel playwright plop \
     prisma pulumi rebar3 rector release-it remix robot rush sam scalafix semantic-release serverless shards sls snakemake sphinx-build \
     stack storybook swift sx task terragrunt tilt tofu tsup tuist uvicorn vue-cli-service waf wireit wrangler xcodebuild xmake checkov \
-    cargo-make makers fnm hk lage lint-imports nr nlx proto rufo simple-git-hooks volta";
+    cargo-make makers fnm hk lage lint-imports nr nlx proto rufo simple-git-hooks volta circleci gitlab-ci-local gitlab-runner drone woodpecker-cli";
 /// Runners and their subcommands that load nothing of the project, as rows like those of [`PURPOSE`].
 #[rustfmt::skip]
 const QUIET: [&str; 11] = [

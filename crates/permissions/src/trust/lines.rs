@@ -1,10 +1,14 @@
 //! Lines of a shell: the commands in them, and texts that the grammar does not understand.
 
-use osier_base::{path, real_path};
+use std::path::Path;
 
-use super::known_programs::{INTERPRETERS, is_in, is_interpreter, is_runner, loads_all};
+use osier_base::{path, real_path, regular_file};
+
+use super::known_programs::{
+    INTERPRETERS, is_builder, is_in, is_interpreter, is_runner, loads_all,
+};
 use super::places::installed_elsewhere;
-use super::reach::{DEPTH, Search};
+use super::reach::{DEPTH, Search, TEXT};
 use super::shell_text::{
     document, heads, input, is_certain_move, lists_files, plain, splits_words, with_calls,
     with_values,
@@ -73,7 +77,7 @@ impl Search<'_> {
             let words = match part {
                 Part::Run(words) => words,
                 Part::WriteTo(file) => {
-                    self.writes_to(&file.text);
+                    self.products.add_target(&self.cwd, &file.text);
                     continue;
                 }
                 Part::ReadFrom(_) => continue,
@@ -90,6 +94,47 @@ impl Search<'_> {
         (self.cwd, self.feeds, self.lists) = (start, feeds, lists);
         self.depth -= 1;
         self.named(&text);
+        Ok(())
+    }
+
+    /// Remembers the files that a command writes.
+    pub(super) fn writes(&mut self, name: &str, arguments: &[Word]) {
+        self.products.add(&self.cwd, name, arguments);
+        self.products.is_built |= is_builder(name, arguments) && !self.only_checks(arguments);
+    }
+
+    /// Whether a compiler writes nothing.
+    fn only_checks(&self, arguments: &[Word]) -> bool {
+        let is_option = |word: &Word| word.text.eq_ignore_ascii_case("--noEmit");
+        let others = ["-p", "--project", "-b", "--build"];
+        let is_other = |word: &Word| others.contains(&word.text.as_str());
+        let files = self.above().into_iter();
+        let files = files.map(|folder| folder.join("tsconfig.json"));
+        let mut texts = files.filter_map(|file| regular_file::read_text(&file, TEXT).ok());
+        let writes_nothing = |text: String| text.replace(' ', "").contains("\"noEmit\":true");
+        arguments.iter().any(is_option)
+            || !arguments.iter().any(is_other) && texts.next().is_some_and(writes_nothing)
+    }
+
+    /// Adds what the commands so far have read, if one of them can have written the script.
+    pub(super) fn product(&mut self, script: &Path, kind: &str) -> Result<(), String> {
+        let project = self.project;
+        if self.products.is_built && !self.reach.all && self.products.is_of_build(script, project) {
+            self.all();
+        }
+        let task = (script.to_owned(), "product".to_owned());
+        if !self.products.is_target(script) || !self.tasks.insert(task) {
+            return Ok(());
+        }
+        for words in self.products.commands.clone() {
+            self.arguments(&words);
+            for word in words.iter().filter(|word| word.is_fixed()) {
+                let file = path::resolve(&self.cwd, &word.text);
+                if file.starts_with(self.project) && file.is_file() {
+                    self.script(&file, kind)?;
+                }
+            }
+        }
         Ok(())
     }
 

@@ -481,6 +481,7 @@ const CASES: &[Case] = &[
     ("bundle exec rubocop -A", &[("Gemfile", "gem 'x', path: 'gems/x'\n"), ("gems/x/x.gemspec", "v = File.read(File.join(__dir__, 'version.rb'))\n"), ("gems/x/version.rb", "1")], "gems/x/version.rb"),
     ("bundle exec rubocop -A", &[("Gemfile", "eval_gemfile 'gemfiles/more.rb'\n"), ("gemfiles/more.rb", "require_relative 'deep'\n"), ("gemfiles/deep.rb", "1")], "gemfiles/deep.rb"),
     ("bundle exec rubocop -A", &[("Gemfile", "eval_gemfile ENV['MORE']\n")], "src/main.rb"),
+    ("bundle exec rubocop -A", &[("Gemfile", "require File.join(__dir__, 'gemfiles', 'more')\n"), ("gemfiles/more.rb", "1")], "gemfiles/more.rb"),
     ("gradlew spotlessApply", &[("settings.gradle", "pluginManagement { includeBuild 'conventions' }\n"), ("conventions/src/P.java", "1")], "conventions/src/P.java"),
     ("'jdtls'", &[("settings.gradle.kts", "includeBuild(\"conventions\")\n"), ("conventions/src/P.java", "1")], "conventions/src/P.java"),
     // Files that one part of a line writes and a later part runs.

@@ -73,7 +73,9 @@ impl Search<'_> {
         while let Some(word) = rest.get(flags) {
             let text = word.text.as_str();
             let value = rest.get(flags + 1).map_or("", |word| word.text.as_str());
-            let is_package = UV_VALUES.contains(&text) && !value.contains(['/', shell::HOLE]);
+            let is_package = UV_VALUES.contains(&text)
+                && !value.contains(['/', shell::HOLE])
+                && !value.starts_with('.');
             flags += match text {
                 _ if UV_FLAGS.contains(&text) => 1,
                 _ if is_package => 2,
