@@ -40,6 +40,8 @@ mod program_use;
 mod programs;
 mod python;
 mod python_runners;
+#[cfg(test)]
+mod quiet_cases;
 mod reach;
 mod runners;
 mod scripts;

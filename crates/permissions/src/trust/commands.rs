@@ -267,15 +267,13 @@ impl Search<'_> {
             self.selectors();
         }
         if is_quiet(name, arguments)
+            || only_checks(name, arguments)
             || self.runner(name, arguments, moves)?
             || self.tool(name, arguments, moves)?
         {
             return Ok(());
         }
         let is_filter = name == "perl" && Self::is_plain_filter(arguments);
-        if only_checks(name, arguments) {
-            return Ok(());
-        }
         let script = arguments.first().map_or("", |word| name_of(&word.text));
         let is_test =
             is_in(INTERPRETERS, name) && is_purpose(script, &arguments[1.min(arguments.len())..]);

@@ -48,13 +48,10 @@ impl Search<'_> {
     /// Adds the program of `uv run tool`. It runs in the environment of the project, which uv builds first if its sources have changed.
     pub(super) fn python_runner(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
         // The program starts in another directory.
-        if let [option, folder, rest @ ..] = arguments
-            && ["--directory", "--project"].contains(&option.text.as_str())
-            && folder.is_fixed()
-        {
-            let folder = real_path::resolve(&path::resolve(&self.cwd, &folder.text)).real;
+        if let Some((folder, rest)) = directory(arguments) {
+            let folder = real_path::resolve(&path::resolve(&self.cwd, folder)).real;
             let cwd = std::mem::replace(&mut self.cwd, folder);
-            let done = self.python_runner(name, rest);
+            let done = self.python_runner(name, &rest);
             self.cwd = cwd;
             return done;
         }
@@ -69,20 +66,7 @@ impl Search<'_> {
             return Ok(());
         }
         let rest = &arguments[usize::from(runs)..];
-        let mut flags = 0;
-        while let Some(word) = rest.get(flags) {
-            let text = word.text.as_str();
-            let value = rest.get(flags + 1).map_or("", |word| word.text.as_str());
-            let is_package = UV_VALUES.contains(&text)
-                && !value.contains(['/', shell::HOLE])
-                && !value.starts_with('.');
-            flags += match text {
-                _ if UV_FLAGS.contains(&text) => 1,
-                _ if is_package => 2,
-                _ => break,
-            };
-        }
-        let (flags, rest) = rest.split_at(flags);
+        let (flags, rest) = rest.split_at(flags_of_uv(rest));
         let is_script = flags
             .iter()
             .any(|word| ["-s", "--script"].contains(&&*word.text));
@@ -179,4 +163,29 @@ impl Search<'_> {
         self.linked_folders(&environment);
         self.reach.folders.entry(environment).or_default();
     }
+}
+
+/// The directory in which uv starts, and the other arguments.
+fn directory(arguments: &[Word]) -> Option<(&str, Vec<Word>)> {
+    let is_option = |word: &Word| word.text == "--directory";
+    let place = arguments.iter().take(2).position(is_option)?;
+    let folder = arguments.get(place + 1).filter(|word| word.is_fixed())?;
+    let rest = [&arguments[..place], &arguments[place + 2..]].concat();
+    Some((&folder.text, rest))
+}
+
+/// The number of words at the start that are options of `uv run` and choose no other code of the project.
+fn flags_of_uv(words: &[Word]) -> usize {
+    let mut count = 0;
+    while let Some(word) = words.get(count) {
+        let text = word.text.as_str();
+        let value = words.get(count + 1).map_or("", |word| word.text.as_str());
+        let is_folder = value.contains(['/', shell::HOLE]) || value.starts_with('.');
+        count += match text {
+            _ if UV_FLAGS.contains(&text) => 1,
+            _ if UV_VALUES.contains(&text) && !is_folder => 2,
+            _ => break,
+        };
+    }
+    count
 }

@@ -42,35 +42,8 @@ pub(super) const DEPTH: usize = 24;
 /// # Errors
 /// A file that would run is not a regular file.
 pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
-    let cwd = real_path::resolve(&run.cwd).real;
-    let cwd_of_run = cwd.clone();
     let starts_something = !run.files.is_empty() || !run.command.is_empty();
-    let mut search = Search {
-        project,
-        cwd,
-        reach: Reach::default(),
-        depth: 0,
-        feeds: false,
-        lists: false,
-        input: None,
-        has_document: false,
-        document: None,
-        in_settings: false,
-        reads_texts: false,
-        tool_name: String::new(),
-        packages_read: HashMap::new(),
-        sets_variables: false,
-        runs_commands: false,
-        is_given: !run.files.is_empty(),
-        start: cwd_of_run,
-        outer: folders_above(project),
-        activated: None,
-        products: Products::default(),
-        links: HashMap::new(),
-        splits: false,
-        scripts: HashSet::new(),
-        tasks: BTreeSet::new(),
-    };
+    let mut search = Search::new(run, project);
     for (place, file) in run.files.iter().enumerate() {
         search.program(file)?;
         if !file.starts_with(project) {
@@ -170,6 +143,38 @@ pub(super) struct Search<'p> {
     pub(super) scripts: HashSet<(PathBuf, bool, bool)>,
     /// The tasks of runners that were read, each with its file or folder.
     pub(super) tasks: BTreeSet<(PathBuf, String)>,
+}
+
+impl<'p> Search<'p> {
+    fn new(run: &ProgramUse, project: &'p Path) -> Self {
+        let cwd = real_path::resolve(&run.cwd).real;
+        Self {
+            project,
+            start: cwd.clone(),
+            cwd,
+            reach: Reach::default(),
+            depth: 0,
+            feeds: false,
+            lists: false,
+            input: None,
+            has_document: false,
+            document: None,
+            in_settings: false,
+            reads_texts: false,
+            tool_name: String::new(),
+            packages_read: HashMap::new(),
+            sets_variables: false,
+            runs_commands: false,
+            is_given: !run.files.is_empty(),
+            outer: folders_above(project),
+            activated: None,
+            products: Products::default(),
+            links: HashMap::new(),
+            splits: false,
+            scripts: HashSet::new(),
+            tasks: BTreeSet::new(),
+        }
+    }
 }
 
 impl Search<'_> {

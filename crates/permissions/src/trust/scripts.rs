@@ -49,11 +49,8 @@ impl Search<'_> {
         moves: bool,
     ) -> Result<(), String> {
         let is_python = name != "node" && is_interpreter(name);
-        if name == "node" && arguments.iter().any(|word| word.text == "--test") {
-            self.selectors();
-            return Ok(());
-        }
-        if only_checks(name, arguments) {
+        let is_test = name == "node" && arguments.iter().any(|word| word.text == "--test");
+        if is_test || only_checks(name, arguments) {
             self.selectors();
             return Ok(());
         }
@@ -76,15 +73,7 @@ impl Search<'_> {
                     words.next();
                 }
                 "--noprofile" | "--norc" | "--posix" => {}
-                _ if name == "node" && is_in(NODE_FLAGS, text) => {}
-                _ if name == "node" && text.starts_with("--env-file") => {
-                    match text.split_once('=') {
-                        Some((_, file)) => {
-                            self.reach.files.insert(path::resolve(&self.cwd, file));
-                        }
-                        None => break,
-                    }
-                }
+                _ if name == "node" && self.loads_nothing(text) => {}
                 "-c" if is_python => {
                     self.python_modules();
                     return self.code(arguments.get(place + 1), "py");
@@ -98,14 +87,16 @@ impl Search<'_> {
                     if !is_purpose(module, &[]) {
                         self.python_modules();
                     }
-                    if is_python_check(module) {
-                        return Ok(());
-                    }
-                    if !is_known(module, &rest[1.min(rest.len())..]) {
-                        self.all();
-                        return Ok(());
-                    }
-                    return self.command(rest, moves);
+                    return match module {
+                        _ if is_python_check(module) => Ok(()),
+                        _ if is_known(module, &rest[1.min(rest.len())..]) => {
+                            self.command(rest, moves)
+                        }
+                        _ => {
+                            self.all();
+                            Ok(())
+                        }
+                    };
                 }
                 _ if is_python && is_option(text, "BEIOPqsSuv")
                     || is_shell(name) && is_option(text, "aefhluvx") => {}
@@ -120,6 +111,12 @@ impl Search<'_> {
                 }
             }
         }
+        self.input_of(name, arguments)
+    }
+
+    /// Adds the code that an interpreter reads from its input, or from a script whose name is computed.
+    fn input_of(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
+        let is_python = name != "node" && is_interpreter(name);
         let is_flag = |word: &Word| word.text == "-" || is_option(&word.text, "aefhluvxs");
         let is_input = arguments.iter().all(|word| word.text == "-")
             || is_shell(name) && arguments.iter().all(is_flag);
@@ -130,13 +127,23 @@ impl Search<'_> {
             let kind = kind_of(name);
             return self.text(&text, &self.cwd.clone(), kind, true);
         }
-        // The code comes from the input, or the name of the script is computed.
         if self.has_document && !is_shell(name) {
             self.all();
         } else {
             self.every();
         }
         Ok(())
+    }
+
+    /// Whether the option of Node loads nothing but a file with variables.
+    fn loads_nothing(&mut self, option: &str) -> bool {
+        let file = option
+            .split_once('=')
+            .filter(|_| option.starts_with("--env-file"));
+        if let Some((_, file)) = file {
+            self.reach.files.insert(path::resolve(&self.cwd, file));
+        }
+        file.is_some() || is_in(NODE_FLAGS, option)
     }
 
     /// Whether the arguments of perl are a program that only changes texts.

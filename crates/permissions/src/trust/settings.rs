@@ -315,15 +315,9 @@ impl Search<'_> {
         self.reach.all |= end == "neon" && (text.contains("class:") || text.contains("rules:"));
         // Pylint runs the code of Python in this setting.
         self.reach.all |= text.contains("init-hook");
-        if is_in("cfg ini toml", end) || name.starts_with('.') || has_no_end {
-            // Tools in Python import these modules by their names.
-            for plugin in names(&text).plugins {
-                let module = plugin.split(':').next().unwrap_or_default();
-                let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
-                if module.len() > 2 && module.chars().all(is_part) && !is_source(module) {
-                    self.reach.names.insert(module.to_owned());
-                }
-            }
+        let is_section = |line: &str| line.starts_with('[') && line.trim_end().ends_with(']');
+        if (is_in("cfg ini toml", end) || has_no_end) && text.lines().any(is_section) {
+            self.reach.names.extend(modules_of_plugins(&text));
         }
         match &*name {
             "package.json" | "composer.json" => self.texts_in(file, &without_package(&text)),
@@ -640,6 +634,17 @@ fn names_in(folder: &Path) -> impl Iterator<Item = (String, PathBuf, bool)> {
 fn is_tool_itself(file: &Path, tool: &str) -> bool {
     let is_named = file.file_name().is_some_and(|name| name == tool);
     is_named && regular_file::head(file, 2).is_ok_and(|(start, _)| start == b"#!")
+}
+
+/// The modules that tools in Python import as plugins.
+fn modules_of_plugins(text: &str) -> impl Iterator<Item = String> {
+    let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    let modules = names(text).plugins.into_iter().filter_map(move |plugin| {
+        let module = plugin.split(':').next()?;
+        let is_module = module.len() > 2 && module.chars().all(is_part) && !is_source(module);
+        is_module.then(|| module.to_owned())
+    });
+    modules
 }
 
 /// Whether a name in settings is that of a folder with sources.
