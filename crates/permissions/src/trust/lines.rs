@@ -4,6 +4,7 @@ use std::path::Path;
 
 use osier_base::{path, real_path, regular_file};
 
+use super::code_text::SPLICED;
 use super::known_programs::{
     INTERPRETERS, is_builder, is_in, is_interpreter, is_runner, loads_all,
 };
@@ -42,6 +43,7 @@ impl Search<'_> {
             .map(|name| path::resolve(&self.cwd, name))
             .filter(|file| file.starts_with(self.project) && file.is_file());
         self.splits |= splits_words(&text);
+        self.reach.commands |= text.contains(SPLICED);
         self.copies(&text);
         self.options_in_files(&text);
         // After `cd`, a relative path can mean another file.

@@ -468,6 +468,10 @@ const CASES: &[Case] = &[
     ("f=$(jq -r .tool_input.file_path); npx prettier --write $f", &[], "docs/x '--plugin=evil.md'"),
     ("for f in $(git diff --name-only); do npx stylelint --fix \"$f\"; done", &[], "x --config=evil.txt"),
     ("jq -r .tool_input.file_path | xargs -0 npx prettier --write", &[], "-p.md"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { execSync } from 'child_process'\nexecSync(`npx prettier --write \"${file}\"`)")], "x$(sh evil).md"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync } from 'child_process'\nspawnSync('ruff', ['format', file], { shell: true })")], "x;sh evil;.md"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nsubprocess.run(f'npx prettier --write {path}', shell=True)\n")], "x --plugin=evil.md"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import os\nos.system(f'ruff format \"{path}\"')\n")], "x\"; sh evil; \".md"),
     // Packages of the project that settings name without the first part of the name.
     ("npx eslint --fix src", &[(".eslintrc.json", "{\"plugins\": [\"local\"]}"), ("lint/index.js", "1"), ("node_modules/eslint-plugin-local", "-> ../lint")], "lint/index.js"),
     ("npx eslint --fix src", &[(".eslintrc.cjs", "module.exports = { extends: ['plugin:local/recommended'] }"), ("lint/index.js", "1"), ("node_modules/eslint-plugin-local", "-> ../lint")], "lint/index.js"),

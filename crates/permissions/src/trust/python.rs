@@ -228,7 +228,7 @@ mod tests {
             ),
             (
                 "os.system(f\"npx prettier {path}\")",
-                Some(&["npx prettier $unknown"]),
+                Some(&["npx prettier $spliced"]),
             ),
             (
                 "cmd = ['npx', 'prettier']\nsubprocess.run(cmd + [path], check=True)",

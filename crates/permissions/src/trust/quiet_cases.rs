@@ -44,6 +44,7 @@ const SET_UPS: &[Case] = &[
     ("cp README.md made.md && sh made.sh", &[("made.sh", "ruff check\n")], "README.md"),
     ("jq -r .tool_input.file_path | xargs npx prettier --write", &[], "docs/01 - My notes.md"),
     ("jq -r .tool_input.file_path | xargs -d '\\n' npx prettier --write", &[], "docs/a -p.md"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { execSync } from 'child_process'\nexecSync(`npx prettier --write \"${file}\"`)")], "src/(group)/[id]/$slug.js"),
     ("docker run --rm -it node:20 node --version", &[], "src/main.js"),
     ("'rust-analyzer'", &[("Cargo.toml", "[package]\nname = 'a'\n"), ("build.rs", "Command::new(\"git\").arg(\"rev-parse\")")], "src/main.rs"),
     ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: https://github.com/pre-commit/pre-commit-hooks\n  hooks:\n  - id: check-yaml\n  - id: check-added-large-files\n")], "src/main.py"),

@@ -76,7 +76,7 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
     // A server of the user starts outside of the project and gets no path in it, so that only the code it names counts.
     if !search.cwd.starts_with(project) && !run.command.contains(&*project.to_string_lossy()) {
         (search.reach.all, search.reach.every) = (false, false);
-        search.reach.options = false;
+        (search.reach.options, search.reach.commands) = (false, false);
         search.reach.names.clear();
     }
     // The programs inherit the variables that the user set for osier itself.

@@ -343,12 +343,11 @@ impl Search<'_> {
             return Ok(());
         }
         // The module is an installed package, which can be a link to a folder of the project, or a module that was deleted.
-        let is_quiet = is_tool || is_quiet_module(name);
-        if is_framework(name) {
-            self.all();
-        } else if !is_quiet {
+        let is_quiet = is_tool || is_quiet_module(name) || is_framework(name);
+        if !is_quiet {
             self.every();
         }
+        self.reach.all |= is_framework(name);
         if folder.starts_with(self.project) {
             self.reach.all |= self.has_module(name, folder);
             self.reach.names.insert(name.to_owned());

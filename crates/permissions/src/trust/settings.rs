@@ -639,12 +639,12 @@ fn is_tool_itself(file: &Path, tool: &str) -> bool {
 /// The modules that tools in Python import as plugins.
 fn modules_of_plugins(text: &str) -> impl Iterator<Item = String> {
     let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
-    let modules = names(text).plugins.into_iter().filter_map(move |plugin| {
+    let plugins = names(text).plugins.into_iter();
+    plugins.filter_map(move |plugin| {
         let module = plugin.split(':').next()?;
         let is_module = module.len() > 2 && module.chars().all(is_part) && !is_source(module);
         is_module.then(|| module.to_owned())
-    });
-    modules
+    })
 }
 
 /// Whether a name in settings is that of a folder with sources.

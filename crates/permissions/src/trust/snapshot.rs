@@ -49,6 +49,8 @@ pub(super) struct Reach {
     pub every: bool,
     /// Every file counts whose name gives options to a program when it is split into words.
     pub options: bool,
+    /// Every file counts whose name a shell can read as a command: a script puts names into the text of a command.
+    pub commands: bool,
     /// Folders whose code counts, each with whether links in it are followed.
     pub folders: BTreeMap<PathBuf, bool>,
     pub files: BTreeSet<PathBuf>,
@@ -91,11 +93,15 @@ impl Reach {
 
     /// Visits every file and folder of the project that a program could load, in no order.
     fn visit(&self, project: &Path, see: &mut See<'_>) -> Result<(), String> {
-        if self.all || self.every || self.options || !self.names.is_empty() {
+        let counts_names = self.options || self.commands || !self.names.is_empty();
+        if self.all || self.every || counts_names {
             let names = &self.names;
             let mut named = |path: &Path, data: &Metadata| {
-                let is_option = || self.options && gives_options(path, project);
-                if self.all || self.every || has_name(path, project, names) || is_option() {
+                if self.all
+                    || self.every
+                    || has_name(path, project, names)
+                    || self.is_read(path, project)
+                {
                     see(path, data)?;
                 }
                 Ok(())
@@ -161,7 +167,13 @@ impl Reach {
         self.every
             || self.files.contains(path)
             || is_code(path, data)
-            || self.options && gives_options(path, project)
+            || self.is_read(path, project)
+    }
+
+    /// Whether a command can read the name of the file as options or as another command.
+    fn is_read(&self, path: &Path, project: &Path) -> bool {
+        self.options && gives_options(path, project)
+            || self.commands && gives_commands(path, project)
     }
 
     /// The code in `copy` that differs from that of the project.
@@ -320,6 +332,13 @@ fn gives_options(path: &Path, project: &Path) -> bool {
     below.split(char::is_whitespace).any(is_option)
 }
 
+/// Whether a shell can read the name as a command.
+fn gives_commands(path: &Path, project: &Path) -> bool {
+    let below = path.strip_prefix(project).unwrap_or(path).to_string_lossy();
+    let marks = ["$(", "`", ";", "&", "|", "<", ">", "\"", "'", "\\", "\n"];
+    marks.iter().any(|mark| below.contains(mark)) || gives_options(path, project)
+}
+
 /// Receives each visited path.
 type See<'s> = dyn FnMut(&Path, &Metadata) -> Result<(), String> + 's;
 
@@ -404,7 +423,7 @@ impl<'w, 's> Walk<'w, 's> {
             let is_note = has_notes
                 && !is_folder
                 && !is_script(&path, is_cache)
-                && !gives_options(&path, self.project);
+                && !gives_commands(&path, self.project);
             let is_skipped = name == ".git"
                 || !is_folder && is_one(&NOTE_FILES)
                 || is_folder && has_packages && is_one(&PREPARED)
