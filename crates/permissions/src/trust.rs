@@ -17,12 +17,19 @@ use osier_base::repository;
 
 mod builds;
 mod code_text;
+mod commands;
 mod filters;
+mod gems;
 mod git;
+mod hook_runners;
+mod installers;
 mod known_programs;
+mod lines;
 mod makefiles;
 mod node;
+mod node_runners;
 mod places;
+mod products;
 #[cfg(test)]
 mod program_cases;
 #[cfg(test)]
@@ -32,6 +39,9 @@ mod program_tests;
 mod program_use;
 mod programs;
 mod python;
+mod python_runners;
+#[cfg(test)]
+mod quiet_cases;
 mod reach;
 mod runners;
 mod scripts;

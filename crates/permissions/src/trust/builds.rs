@@ -6,8 +6,8 @@ use osier_base::{path, regular_file};
 use toml::{Table, Value};
 
 use super::known_programs::{CRATES, is_in, is_runner};
+use super::places::folders_below;
 use super::reach::{FOLDERS, Search, TEXT};
-use super::runners::folders_below;
 use crate::programs::{is_shell, name_of};
 use crate::shell::Word;
 
@@ -180,6 +180,11 @@ impl Search<'_> {
             }
         }
         let runs = text.contains("Command");
+        // The program is in a variable, such as that of cargo in `CARGO`.
+        let is_known = |rest: &str| rest.starts_with('"') || rest.contains("rustc");
+        let mut programs = text.split("Command::new(").skip(1);
+        let mut programs = programs.by_ref().map(|rest| rest.split(')').next());
+        self.reach.all |= programs.any(|program| !is_known(program.unwrap_or_default().trim()));
         for name in text
             .split('"')
             .skip(1)

@@ -27,6 +27,11 @@ impl Loads {
     }
 }
 
+/// The variable for a computed part of a command that a shell reads, so that the value can contain other commands.
+pub(super) const SPLICED: &str = "$spliced";
+/// The variable for another computed part.
+const UNKNOWN: &str = "$unknown";
+
 /// Environment variables that choose the code of other programs. A text that only names one counts.
 #[rustfmt::skip]
 const SELECTING: [&str; 20] = [
@@ -158,10 +163,18 @@ impl Commands<'_> {
                 self.mark == ':' && !words.starts_with(['{', '(']) && !words.contains("=>")
             };
             match rest.first().filter(is_list) {
-                None => vec![text],
+                None => vec![text.replace(UNKNOWN, SPLICED)],
                 Some(words) => {
                     let lists = self.lists(words)?.into_iter();
-                    lists.map(|words| format!("'{text}' {words}")).collect()
+                    let lists = lists.map(|words| format!("'{text}' {words}"));
+                    // A shell reads the words, too.
+                    let splices = rest
+                        .iter()
+                        .any(|part| part.replace(' ', "").contains("shell:true"));
+                    let splice = |words: String| words.replace(UNKNOWN, SPLICED);
+                    lists
+                        .map(|words| if splices { splice(words) } else { words })
+                        .collect()
                 }
             }
         } else {
@@ -473,7 +486,7 @@ pub(super) fn literal(text: &str) -> Option<(String, &str)> {
         .to_owned();
     for part in parts {
         let (_, after) = part.split_once('}')?;
-        found.push_str("$unknown");
+        found.push_str(UNKNOWN);
         found.push_str(after.trim_end_matches('$'));
     }
     Some((found, rest))

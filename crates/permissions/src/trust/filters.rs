@@ -31,6 +31,13 @@ fn is_searched(folder: &Path) -> bool {
     folder.ends_with("bin") || std::env::split_paths(&variable).any(|known| known == folder)
 }
 
+/// Whether an option of the program can run another one.
+pub(super) fn runs_options(name: &str) -> bool {
+    RUNNING
+        .iter()
+        .any(|row| row.split(' ').next() == Some(name))
+}
+
 impl Search<'_> {
     /// Adds files whose words become arguments of a program: they can contain options.
     pub(super) fn options_in_files(&mut self, text: &str) {

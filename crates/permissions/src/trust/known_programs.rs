@@ -21,11 +21,11 @@ pub(super) const SIMPLE: [&str; 8] = [
 /// Programs that build and test the project: running its code is their purpose. A row is a program and its subcommands; without
 /// subcommands, it covers each use of the program.
 #[rustfmt::skip]
-pub(super) const PURPOSE: [&str; 38] = [
+pub(super) const PURPOSE: [&str; 45] = [
     "pytest", "py.test", "unittest", "cargo test build check clippy fmt nextest doc bench", "go test build vet fmt", "jest", "vitest",
-    "mocha", "ava", "rspec", "phpunit", "ctest", "mvn test compile verify", "gradle test build check", "gradlew test build check",
+    "mocha", "ava", "rspec", "phpunit", "ctest", "mvn test compile verify package", "mvnw test compile verify package", "gradle test build check", "gradlew test build check",
     "dotnet test build", "mix test compile", "playwright test", "deno test bench", "bun test", "swift test build", "flutter test", "vite build", "tox", "nox", "cmake --build",
-    "zig build test", "artisan test", "manage.py test", "cc", "c++", "gcc", "g++", "clang", "clang++", "ld", "ar", "as",
+    "zig build test", "artisan test", "manage.py test", "pest", "paratest", "next build", "nuxt build", "astro build", "ng build test", "cc", "c++", "gcc", "g++", "clang", "clang++", "ld", "ar", "as",
 ];
 /// Programs that run commands, tasks or settings of the project, or commands from their input, whatever their arguments are.
 #[rustfmt::skip]
@@ -39,13 +39,13 @@ const RUNNERS: &str = "bmake mise rake tox nox composer pre-commit lefthook turb
     luigi mage meltano mill mkdocs molecule moon nest next nim nimble nuxi nuxt opam overcommit packer parallel parcel playwright plop \
     prisma pulumi rebar3 rector release-it remix robot rush sam scalafix semantic-release serverless shards sls snakemake sphinx-build \
     stack storybook swift sx task terragrunt tilt tofu tsup tuist uvicorn vue-cli-service waf wireit wrangler xcodebuild xmake checkov \
-    cargo-make makers fnm hk lage lint-imports nr nlx proto rufo simple-git-hooks volta";
+    cargo-make makers fnm hk lage lint-imports nr nlx proto rufo simple-git-hooks volta circleci gitlab-ci-local gitlab-runner drone woodpecker-cli";
 /// Runners and their subcommands that load nothing of the project, as rows like those of [`PURPOSE`].
 #[rustfmt::skip]
 const QUIET: [&str; 11] = [
     "docker ps images inspect logs info version stats top port events start stop kill restart rm rmi pull push tag login",
     "podman ps images inspect logs info version stats top port events start stop kill restart rm rmi pull push tag login",
-    "docker-compose ps logs", "terraform fmt version", "tofu fmt version", "packer fmt", "deno fmt", "zig fmt version", "go env version",
+    "docker-compose ps logs", "terraform fmt version", "tofu fmt version", "packer fmt", "deno fmt", "zig fmt version", "go env version mod",
     "cargo metadata tree", "dart format",
 ];
 /// Packages of Node that load nothing of the project and run no command by a computed name.
@@ -81,6 +81,7 @@ pub(super) const NPX: &str = "npx pnpx bunx";
 pub(super) const MAKE: &str = "make gmake just";
 /// Programs that run the command in their remaining words in the environment of the project.
 pub(super) const UV: &str = "uv poetry pdm uvx pipx";
+pub(super) const PIP: &str = "pip pip3";
 pub(super) const SEQUENCES: &str = "run-s run-p npm-run-all npm-run-all2";
 /// Programs that run a program of the project's packages by its name.
 pub(super) const BUNDLES: &str = "bundle bundler turbo pre-commit";
@@ -91,6 +92,13 @@ const TOOLS: &str = "prettier prettierd eslint eslint_d vscode-eslint-language-s
     erblint erb_lint haml-lint slim-lint typescript-language-server vue-tsc vue-language-server svelteserver svelte-check biome tsc tsgo \
     rimraf vscode-json-language-server vscode-css-language-server vscode-html-language-server yaml-language-server bash-language-server \
     lua-language-server clangd gopls marksman taplo texlab intelephense";
+/// What reads the files of Gradle and Maven loads, and what the analyzer of Dart loads.
+#[rustfmt::skip]
+const GRADLE: &[&str] = &[
+    "=*.gradle", "=*.kts", "=gradle", "=gradlew", "=buildSrc", "=build-logic", "=.mvn", "=pom.xml", "=kls-classpath", "=.factorypath",
+    "=.classpath", "=.project", "=.settings",
+];
+const DART: &[&str] = &["=analysis_options.yaml", "=pubspec", "=analyzer_plugin"];
 /// Such tools that also load other code. Each entry starts with a mark: `-` is a virtual environment, `=` a name that counts anywhere in
 /// the project (with `*`, the end of a name), `/` a folder above, and `*` all code.
 #[rustfmt::skip]
@@ -101,15 +109,17 @@ const LOADED: &[(&str, &[&str])] = &[
     ("rubocop standardrb php-cs-fixer pint phpstan", &["/vendor"]),
     ("ruby-lsp solargraph", &["=Gemfile", "=gems", "=*.gemspec", "=.bundle", "=addon.rb"]),
     ("zls", &["=build.zig"]),
-    ("jdtls kotlin-language-server", &["=*.gradle", "=*.kts", "=gradle", "=gradlew", "=buildSrc", "=build-logic", "=.mvn", "=pom.xml", "=kls-classpath",
-      "=.factorypath", "=.classpath", "=.project", "=.settings"]),
+    ("jdtls kotlin-language-server", GRADLE),
     ("ocamllsp", &["=dune", "=dune-project", "=dune-workspace", "=*.opam"]),
-    ("dart", &["=analysis_options.yaml", "=pubspec", "=analyzer_plugin"]),
+    ("dart", DART),
 ];
 /// Subcommands of build tools that only format or lint, as rows like those of [`PURPOSE`], with the marks of [`LOADED`].
 #[rustfmt::skip]
 const FORMATTING: &[(&str, &[&str])] = &[
-    ("dotnet format", &[]), ("mix format", &[]), ("dune fmt", &["=dune"]), ("deno lint", &[]),
+    ("dotnet format", &[]), ("mix format", &[]), ("dune fmt", &["=dune"]), ("deno lint", &[]), ("next lint", &[]),
+    ("gradle spotlessApply spotlessCheck ktlintFormat ktlintCheck", GRADLE), ("gradlew spotlessApply spotlessCheck ktlintFormat ktlintCheck", GRADLE),
+    ("mvn spotless:apply spotless:check", &["=.mvn", "=pom.xml"]), ("mvnw spotless:apply spotless:check", &["=.mvn", "=pom.xml"]),
+    ("flutter analyze", DART),
     ("sbt scalafmt scalafmtAll scalafmtCheck scalafmtCheckAll scalafmtSbt", &["=project"]),
 ];
 /// Version managers and their subcommands that run the command in the remaining words.
@@ -117,12 +127,46 @@ const FORMATTING: &[(&str, &[&str])] = &[
 const MANAGERS: [&str; 9] = [
     "mise exec x", "asdf exec", "fnm exec", "volta run", "pyenv exec", "rbenv exec", "nodenv exec", "goenv exec", "opam exec",
 ];
+/// Programs and their subcommands that run a script of Python in the remaining words.
+const PYTHON_SCRIPTS: [&str; 3] = ["coverage run", "mcp run dev", "fastmcp run dev"];
+/// Programs and their first options that only check the file in the next word.
+const CHECKING: [(&str, &str); 8] = [
+    ("php", "-l"),
+    ("node", "--check"),
+    ("node", "-c"),
+    ("sh", "-n"),
+    ("bash", "-n"),
+    ("dash", "-n"),
+    ("zsh", "-n"),
+    ("ksh", "-n"),
+];
+/// Modules of Python that only read the files in their arguments, if `-m` runs them.
+const PYTHON_CHECKS: &str = "json.tool py_compile compileall tabnanny tokenize ast";
+/// Packages of Python that load the modules of the project by names in its settings, and no other files.
+const FRAMEWORKS: &str = "django celery";
+/// Packages of Node that read variables from `.env`.
+const VARIABLES: &str = "dotenv dotenv-flow dotenv-expand";
+/// Commands that compile or bundle the project into files that can run.
+const BUILDERS: [&str; 7] = [
+    "tsc",
+    "tsgo",
+    "vue-tsc",
+    "vite build",
+    "next build",
+    "nuxt build",
+    "astro build",
+];
+/// Packages with which a tool starts the application, each with the tool.
+pub(super) const BOOTING: [(&str, &str); 2] = [
+    ("phpstan", "vendor/larastan/larastan"),
+    ("phpstan", "vendor/nunomaduro/larastan"),
+];
 /// Scripts of version managers that a shell sources.
 pub(super) const MANAGER_SCRIPTS: &str =
     "nvm.sh asdf.sh sdkman-init.sh chruby.sh conda.sh mamba.sh";
 /// Whether the program runs commands from a file of the project that osier can read.
 pub(super) fn is_task_runner(name: &str) -> bool {
-    [NPM, NPX, MAKE, UV, SEQUENCES, BUNDLES, "lint-staged"]
+    [NPM, NPX, MAKE, UV, PIP, SEQUENCES, BUNDLES, "lint-staged"]
         .iter()
         .any(|list| is_in(list, name))
 }
@@ -193,18 +237,59 @@ pub(super) fn is_quiet(name: &str, arguments: &[Word]) -> bool {
     // A container that shares nothing with the project.
     if let ("docker" | "podman", Some(("run", rest))) = (name, first_and_rest(arguments)) {
         let shares = [
-            "-v",
             "--volume",
             "--mount",
             "--env-file",
             "--security-opt",
             "--label-file",
         ];
+        // One word can have several options of one letter: `-itv`.
+        let is_joined = |text: &str| {
+            let letters = text.strip_prefix('-').unwrap_or_default();
+            letters
+                .trim_start_matches(['d', 'i', 't', 'P', 'q'])
+                .starts_with('v')
+        };
         return !rest.iter().any(|word| {
-            !word.is_fixed() || shares.iter().any(|start| word.text.starts_with(start))
+            let text = word.text.as_str();
+            let is_share = shares.iter().any(|start| text.starts_with(start));
+            !word.is_fixed() || is_share || is_joined(text)
         });
     }
     has_row(&QUIET, name, arguments)
+}
+
+/// Whether the program runs a script of Python.
+pub(super) fn runs_python(name: &str, arguments: &[Word]) -> bool {
+    has_row(&PYTHON_SCRIPTS, name, arguments)
+}
+
+/// Whether the program only checks the file in its arguments.
+pub(super) fn only_checks(name: &str, arguments: &[Word]) -> bool {
+    match arguments {
+        [option, file, ..] if !file.text.starts_with(['-', '+']) => {
+            let mut rows = CHECKING.iter();
+            rows.any(|row| *row == (name, option.text.as_str()))
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn is_python_check(module: &str) -> bool {
+    is_in(PYTHON_CHECKS, module)
+}
+
+pub(super) fn is_framework(package: &str) -> bool {
+    is_in(FRAMEWORKS, package)
+}
+
+pub(super) fn reads_variables(package: &str) -> bool {
+    is_in(VARIABLES, package)
+}
+
+/// Whether the command compiles or bundles the project into files that can run.
+pub(super) fn is_builder(name: &str, arguments: &[Word]) -> bool {
+    has_row(&BUILDERS, name, arguments)
 }
 
 fn first_and_rest(arguments: &[Word]) -> Option<(&str, &[Word])> {
@@ -250,4 +335,5 @@ pub(super) fn is_known(name: &str, arguments: &[Word]) -> bool {
         || is_shell(name)
         || is_interpreter(name)
         || is_task_runner(name)
+        || runs_python(name, arguments)
 }

@@ -4,7 +4,7 @@ use super::code_text::{Commands, Loads, calls, literal, names, selects, sets_any
 
 #[rustfmt::skip]
 const CALLS: [&str; 10] = [
-    "eval", "Function", "Worker", "createRequire", "dlopen", "fork", "_load", "require.resolve", "runInNewContext", "template",
+    "eval", "Function", "Worker", "createRequire", "dlopen", "fork", "_load", "StdioClientTransport", "runInNewContext", "template",
 ];
 #[rustfmt::skip]
 const COMMANDS: [&str; 6] = ["execSync", "execFileSync", "spawnSync", "execFile", "spawn", "exec"];
@@ -106,6 +106,12 @@ fn modules(text: &str, found: &mut Loads) {
             {
                 continue;
             }
+            // The name of the file that is loaded, and whether the text is the main program.
+            let after = match keyword {
+                "require" if after.starts_with(".main") => continue,
+                "require" => after.strip_prefix(".resolve").unwrap_or(after),
+                _ => after,
+            };
             let after = after.trim_start();
             let quoted = after.strip_prefix('(').map_or(after, str::trim_start);
             let quote = quoted.chars().next().filter(|char| "'\"".contains(*char));

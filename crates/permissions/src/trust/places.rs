@@ -65,3 +65,20 @@ pub(super) fn environment(file: &Path, project: &Path) -> Option<PathBuf> {
         .find(|folder| folder.join("pyvenv.cfg").is_file())
         .map(Path::to_owned)
 }
+
+/// The folders in a folder at this depth that can contain packages of the project, with their depths.
+pub(super) fn folders_below(
+    folder: &Path,
+    depth: usize,
+    limit: usize,
+) -> impl Iterator<Item = (PathBuf, usize)> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path()).filter(move |path| {
+        let is_skipped = [PACKAGES, ".git", "target"]
+            .iter()
+            .any(|name| path.ends_with(name));
+        depth < limit && !is_skipped && path.is_dir() && !path.is_symlink()
+    });
+    let paths = paths.filter(|path| !path.join("pyvenv.cfg").is_file());
+    paths.map(move |path| (path, depth + 1))
+}

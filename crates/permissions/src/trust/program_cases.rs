@@ -10,15 +10,15 @@ use super::program_examples::installed;
 use super::program_tests::Place;
 use super::program_use::ProgramUse;
 
-/// The command, the files of the project (`-> ` is a link), and the attacked file.
-type Case = (
+/// The command, the files of the project (`-> ` is a link), and the changed file.
+pub(super) type Case = (
     &'static str,
     &'static [(&'static str, &'static str)],
     &'static str,
 );
 
-const PYTHON_HOOK: &str = "scripts/h.py";
-const NODE_HOOK: &str = "scripts/h.mjs";
+pub(super) const PYTHON_HOOK: &str = "scripts/h.py";
+pub(super) const NODE_HOOK: &str = "scripts/h.mjs";
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -461,7 +461,86 @@ const CASES: &[Case] = &[
     ("mise exec -- sh tools/c", &[], "tools/c"),
     ("gcc -fplugin=./tools/c x.c", &[], "tools/c"),
     ("cmake -S . -B build", &[("CMakeLists.txt", "1")], "CMakeLists.txt"),
+    // Names of files that become options of a tool when they are split into words.
+    ("jq -r .tool_input.file_path | xargs npx prettier --write", &[], "x --plugin=./evil.mjs"),
+    ("git ls-files -mo --exclude-standard | xargs -r npx prettier --check", &[], "x --plugin=evil.md"),
+    ("npx eslint --fix $(jq -r .tool_input.file_path)", &[], "src/x.js -c ./evil.mjs"),
+    ("f=$(jq -r .tool_input.file_path); npx prettier --write $f", &[], "docs/x '--plugin=evil.md'"),
+    ("for f in $(git diff --name-only); do npx stylelint --fix \"$f\"; done", &[], "x --config=evil.txt"),
+    ("jq -r .tool_input.file_path | xargs -0 npx prettier --write", &[], "-p.md"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { execSync } from 'child_process'\nexecSync(`npx prettier --write \"${file}\"`)")], "x$(sh evil).md"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { spawnSync } from 'child_process'\nspawnSync('ruff', ['format', file], { shell: true })")], "x;sh evil;.md"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import subprocess\nsubprocess.run(f'npx prettier --write {path}', shell=True)\n")], "x --plugin=evil.md"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import os\nos.system(f'ruff format \"{path}\"')\n")], "x\"; sh evil; \".md"),
+    // Packages of the project that settings name without the first part of the name.
+    ("npx eslint --fix src", &[(".eslintrc.json", "{\"plugins\": [\"local\"]}"), ("lint/index.js", "1"), ("node_modules/eslint-plugin-local", "-> ../lint")], "lint/index.js"),
+    ("npx eslint --fix src", &[(".eslintrc.cjs", "module.exports = { extends: ['plugin:local/recommended'] }"), ("lint/index.js", "1"), ("node_modules/eslint-plugin-local", "-> ../lint")], "lint/index.js"),
+    ("npx eslint --fix src", &[(".eslintrc.json", "{\"extends\": [\"@acme\"]}"), ("lint/index.js", "1"), ("node_modules/@acme/eslint-config", "-> ../../lint")], "lint/index.js"),
+    ("npx commitlint", &[("package.json", "{\"commitlint\": {\"extends\": [\"acme\"]}}"), ("lint/index.js", "1"), ("node_modules/commitlint-config-acme", "-> ../lint"), ("node_modules/.bin/commitlint", "#!/bin/sh\n")], "lint/index.js"),
+    ("'typescript-language-server'", &[("tsconfig.json", "{\"compilerOptions\": {\"plugins\": [{\"name\": \"ts-x\"}]}}"), ("lint/index.js", "1"), ("node_modules/ts-x", "-> ../lint")], "lint/index.js"),
+    // Tools that start the application, and lists of gems that load files.
+    ("vendor/bin/phpstan analyse", &[("vendor/larastan/larastan/extension.neon", "x")], "app/Providers/A.php"),
+    ("'ruby-lsp'", &[("Gemfile", "source 'x'\ngemspec\n"), ("foo.gemspec", "require_relative \"lib/foo/version\"\n"), ("lib/foo/version.rb", "1")], "lib/foo/version.rb"),
+    ("'solargraph' 'stdio'", &[("Gemfile", "source 'x'\ngemspec\n"), ("foo.gemspec", "$:.unshift 'lib'\nrequire 'foo/version'\n"), ("lib/foo/version.rb", "1")], "lib/foo/version.rb"),
+    ("bundle exec rubocop -A", &[("Gemfile", "gem 'x', path: 'gems/x'\n"), ("gems/x/x.gemspec", "v = File.read(File.join(__dir__, 'version.rb'))\n"), ("gems/x/version.rb", "1")], "gems/x/version.rb"),
+    ("bundle exec rubocop -A", &[("Gemfile", "eval_gemfile 'gemfiles/more.rb'\n"), ("gemfiles/more.rb", "require_relative 'deep'\n"), ("gemfiles/deep.rb", "1")], "gemfiles/deep.rb"),
+    ("bundle exec rubocop -A", &[("Gemfile", "eval_gemfile ENV['MORE']\n")], "src/main.rb"),
+    ("bundle exec rubocop -A", &[("Gemfile", "require File.join(__dir__, 'gemfiles', 'more')\n"), ("gemfiles/more.rb", "1")], "gemfiles/more.rb"),
+    ("gradlew spotlessApply", &[("settings.gradle", "pluginManagement { includeBuild 'conventions' }\n"), ("conventions/src/P.java", "1")], "conventions/src/P.java"),
+    ("'jdtls'", &[("settings.gradle.kts", "includeBuild(\"conventions\")\n"), ("conventions/src/P.java", "1")], "conventions/src/P.java"),
+    // Files that one part of a line writes and a later part runs.
+    ("npx tsc && node dist/check.js", &[("dist/check.js", "1")], "src/new.ts"),
+    ("npm run -s page && node lib/check.js", &[("package.json", "{\"scripts\": {\"page\": \"tsc -b\"}}"), ("lib/check.js", "1"), ("src/check.ts", "1")], "src/check.ts"),
+    ("sh -c 'npm run -s page && exec node app/check.js'", &[("package.json", "{\"scripts\": {\"page\": \"tsc\"}}"), ("app/check.js", "1"), ("src/check.ts", "1")], "src/check.ts"),
+    ("npx vite build && node dist/server.js", &[("dist/server.js", "1")], "src/server.ts"),
+    ("mkdir -p made && cp docs/check.txt made/check.js && node made/check.js", &[("docs/check.txt", "1"), ("made/check.js", "1")], "docs/check.txt"),
+    ("cat docs/a.txt docs/b.txt > made/all.sh && sh made/all.sh", &[("docs/a.txt", "1"), ("docs/b.txt", "1"), ("made/all.sh", "1")], "docs/b.txt"),
+    ("sed s/a/b/ docs/a.txt | tee made/all.sh; sh made/all.sh", &[("docs/a.txt", "1"), ("made/all.sh", "1")], "docs/a.txt"),
+    ("cp docs/a.txt made/all.sh && sh made/all.sh", &[("docs/a.txt", "sh tools/c\n"), ("made/all.sh", "1")], "tools/c"),
+    // Plugins of Python that settings name as modules, and folders of plugins.
+    ("flake8 src", &[(".flake8", "[flake8:local-plugins]\nextension =\n  X10 = checks:Checker\npaths =\n  ./tools2\n"), ("tools2/checks.py", "import more\n"), ("tools2/more.py", "1")], "tools2/more.py"),
+    ("flake8 src", &[("setup.cfg", "[flake8:local-plugins]\nextension =\n  X10 = house_checks:Checker\n"), ("house_checks.py", "1")], "house_checks.py"),
+    ("python3 -m mypy src", &[("mypy.ini", "[mypy]\nplugins = house\n"), ("house/__init__.py", "from .plug import plugin\n"), ("house/plug.py", "1")], "house/plug.py"),
+    ("sqlfluff lint q.sql", &[(".sqlfluff", "[sqlfluff:templater:jinja]\nlibrary_path = macros_py\n"), ("macros_py/h.py", "1")], "macros_py/h.py"),
+    ("npx cspell README.md", &[("cspell.json", "{\"reporters\": [\"default\", \"./lib/rep.cjs\"]}"), ("lib/rep.cjs", "1")], "lib/rep.cjs"),
+    // Clients that start servers, and programs that run a script or settings in their arguments.
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "from mcp import StdioServerParameters\nStdioServerParameters(command='python', args=['lib/s.py'])\n"), ("lib/s.py", "1")], "lib/s.py"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'\nnew StdioClientTransport({ command: 'node', args: ['lib/s.js'] })"), ("lib/s.js", "1")], "lib/s.js"),
+    ("coverage run --branch scripts/h.py", &[(PYTHON_HOOK, "import helper\n"), ("scripts/helper.py", "1")], "scripts/helper.py"),
+    ("uv run --with 'mcp[cli]' mcp run scripts/h.py", &[(PYTHON_HOOK, "import helper\n"), ("scripts/helper.py", "1")], "scripts/helper.py"),
+    ("uv --directory sub2 run h.py", &[("sub2/h.py", "import helper\n"), ("sub2/helper.py", "1")], "sub2/helper.py"),
+    ("'efm-langserver' '-c' 'dev/efm.yaml'", &[("dev/efm.yaml", "languages:\n  python:\n    - lint-command: \"python3 scripts/h.py\"\n"), (PYTHON_HOOK, "import helper\n"), ("scripts/helper.py", "1")], "scripts/helper.py"),
+    // Installations.
+    ("pip install -q -r requirements.txt", &[("requirements.txt", "-e ./libs/foo\n"), ("libs/foo/setup.py", "import more\n"), ("libs/foo/more.py", "1")], "libs/foo/more.py"),
+    ("pip install -r requirements.txt", &[("requirements.txt", "requests\n")], "requirements.txt"),
+    ("python3 -m pip install -e .", &[("setup.py", "1")], "src/main.py"),
+    ("yarn install --frozen-lockfile", &[("yarn.lock", "1")], "yarn.lock"),
+    ("npm ci", &[("package.json", "{\"scripts\": {\"postinstall\": \"node lib/post.js\"}}"), ("lib/post.js", "1")], "lib/post.js"),
+    ("npm ci", &[("packages/a/package.json", "{\"scripts\": {\"prepare\": \"node p.js\"}}"), ("packages/a/p.js", "1")], "packages/a/p.js"),
+    ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: https://github.com/mgedmin/check-manifest\n  hooks:\n  - id: check-manifest\n"), ("setup.py", "1")], "setup.py"),
+    // Programs in variables, shared folders and files with variables.
+    ("'rust-analyzer'", &[("Cargo.toml", "[package]\nname = 'a'\n"), ("build.rs", "let cargo = std::env::var(\"CARGO\").unwrap();\nCommand::new(cargo).args([\"run\", \"-p\", \"gen\"])"), ("gen/src/main.rs", "1")], "gen/src/main.rs"),
+    ("docker run --rm -iv ./:/app node:20 node /app/lib/l.js", &[("lib/l.js", "1")], "lib/l.js"),
+    ("dotenv run -- python3 scripts/guard.py", &[(".env", "A=1")], ".env"),
+    ("dotenv run -- python3 scripts/h.py", &[(PYTHON_HOOK, "import helper\n"), ("scripts/helper.py", "1")], "scripts/helper.py"),
+    ("node --env-file=x.env scripts/lint.js", &[("x.env", "A=1")], "x.env"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "import 'dotenv/config'\n"), (".env", "A=1")], ".env"),
+    ("node scripts/h.mjs", &[(NODE_HOOK, "const p = require.resolve(name)\n")], "src/main.js"),
+    ("bash -euo pipefail scripts/l.sh", &[("scripts/l.sh", "sh tools/c\n")], "tools/c"),
+    ("python3 manage.py check", &[("manage.py", "from django.core.management import execute_from_command_line\n")], "mysite/settings.py"),
 ];
+
+impl Place {
+    /// Writes the files and links of a case.
+    pub(super) fn set_up(&self, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            match text.strip_prefix("-> ") {
+                Some(target) => self.link_again(target, name),
+                None => self.write(name, text),
+            };
+        }
+    }
+}
 
 #[test]
 fn a_program_that_could_load_changed_code_of_its_project_does_not_run() {
@@ -470,12 +549,7 @@ fn a_program_that_could_load_changed_code_of_its_project_does_not_run() {
     for (command, files, attacked) in CASES {
         let names = files.iter().map(|(name, _)| *name);
         let saved = place.remember(names.chain([*attacked]));
-        for (name, text) in *files {
-            match text.strip_prefix("-> ") {
-                Some(target) => place.link_again(target, name),
-                None => place.write(name, text),
-            };
-        }
+        place.set_up(files);
         place.decide(true);
         let run = match *command {
             "@prettier" => place.started(("node_modules/.bin/prettier", &["prettier"], "")),
@@ -511,6 +585,11 @@ fn settings_of_servers_name_programs() {
             "'rust-analyzer'",
             r#"{"check": {"overrideCommand": ["make", "chk"]}}"#,
             "tools/c",
+        ),
+        (
+            "'pyright-langserver'",
+            r#"{"python": {"pythonPath": "ROOT/tools/env/bin/python"}}"#,
+            "tools/env/bin/python",
         ),
         (
             "'gopls'",

@@ -7,10 +7,11 @@ use super::code_text::{Commands, Loads, calls, names, selects, sets_any};
 const IMPORTS: [&str; 7] = ["__import__", "importlib", "imp", "__loader__", "__path__", "pkgutil", "pkg_resources"];
 /// Names that load or run other code, and functions that do so when they are called.
 #[rustfmt::skip]
-const RUNS: [&str; 31] = [
+const RUNS: [&str; 37] = [
     "__builtins__", "builtins", "runpy", "ctypes", "cffi", "pty", "sys.path", "sys.modules", "meta_path", "path_hooks", "zipimport", "addsitedir",
     "spec_from_file_location", "SourceFileLoader", "fileConfig", "dictConfig", "pickle", "cPickle", "dill", "cloudpickle", "joblib",
     "marshal", "shelve", "load_dotenv", "environ.update", "unsafe_load", "full_load", "putenv", "multiprocessing", "read_pickle", "allow_pickle",
+    "StdioServerParameters", "StdioTransport", "PythonStdioTransport", "NodeStdioTransport", "UvStdioTransport", "NpxStdioTransport",
 ];
 #[rustfmt::skip]
 const CALLS: [&str; 10] = [
@@ -227,7 +228,7 @@ mod tests {
             ),
             (
                 "os.system(f\"npx prettier {path}\")",
-                Some(&["npx prettier $unknown"]),
+                Some(&["npx prettier $spliced"]),
             ),
             (
                 "cmd = ['npx', 'prettier']\nsubprocess.run(cmd + [path], check=True)",

@@ -7,7 +7,8 @@ use osier_base::{path, real_path, regular_file};
 
 use super::code_text::Loads;
 use super::known_programs::{
-    is_in, is_interpreter, is_known, is_purpose, is_quiet_module, is_quiet_package, settings_of,
+    is_framework, is_in, is_interpreter, is_known, is_purpose, is_python_check, is_quiet_module,
+    is_quiet_package, only_checks, reads_variables, settings_of,
 };
 use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
 use super::shell_text::with_values;
@@ -26,6 +27,8 @@ const PYTHON: &str = "\
 /// The modules of Node that load and run nothing by a computed name.
 const NODE: &str = "assert buffer child_process console constants crypto events fs http https net os path perf_hooks process querystring \
     readline stream string_decoder timers tty url util zlib fs/promises path/posix timers/promises stream/promises readline/promises test";
+/// Options of Node that load nothing.
+const NODE_FLAGS: &str = "--no-warnings --enable-source-maps --trace-warnings --trace-uncaught --no-deprecation --experimental-strip-types";
 /// The folder of husky's own script, and the line in it that runs the hook of the same name in the folder above.
 const HUSKY: &str = ".husky/_";
 const HUSKY_RUNS: &str = "sh -e \"$s\" \"$@\"";
@@ -46,7 +49,8 @@ impl Search<'_> {
         moves: bool,
     ) -> Result<(), String> {
         let is_python = name != "node" && is_interpreter(name);
-        if name == "node" && arguments.iter().any(|word| word.text == "--test") {
+        let is_test = name == "node" && arguments.iter().any(|word| word.text == "--test");
+        if is_test || only_checks(name, arguments) {
             self.selectors();
             return Ok(());
         }
@@ -65,11 +69,11 @@ impl Search<'_> {
                     return self.code(code, "sh");
                 }
                 _ if !word.is_fixed() => break,
-                "-o" | "+o" if is_shell(name) => {
+                _ if is_shell(name) && is_option(text, "aefhluvxo") && text.ends_with('o') => {
                     words.next();
                 }
                 "--noprofile" | "--norc" | "--posix" => {}
-                "--no-warnings" if name == "node" => {}
+                _ if name == "node" && self.loads_nothing(text) => {}
                 "-c" if is_python => {
                     self.python_modules();
                     return self.code(arguments.get(place + 1), "py");
@@ -83,11 +87,16 @@ impl Search<'_> {
                     if !is_purpose(module, &[]) {
                         self.python_modules();
                     }
-                    if !is_known(module, &rest[1.min(rest.len())..]) && module != "json.tool" {
-                        self.all();
-                        return Ok(());
-                    }
-                    return self.command(rest, moves);
+                    return match module {
+                        _ if is_python_check(module) => Ok(()),
+                        _ if is_known(module, &rest[1.min(rest.len())..]) => {
+                            self.command(rest, moves)
+                        }
+                        _ => {
+                            self.all();
+                            Ok(())
+                        }
+                    };
                 }
                 _ if is_python && is_option(text, "BEIOPqsSuv")
                     || is_shell(name) && is_option(text, "aefhluvx") => {}
@@ -102,6 +111,12 @@ impl Search<'_> {
                 }
             }
         }
+        self.input_of(name, arguments)
+    }
+
+    /// Adds the code that an interpreter reads from its input, or from a script whose name is computed.
+    fn input_of(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
+        let is_python = name != "node" && is_interpreter(name);
         let is_flag = |word: &Word| word.text == "-" || is_option(&word.text, "aefhluvxs");
         let is_input = arguments.iter().all(|word| word.text == "-")
             || is_shell(name) && arguments.iter().all(is_flag);
@@ -112,13 +127,23 @@ impl Search<'_> {
             let kind = kind_of(name);
             return self.text(&text, &self.cwd.clone(), kind, true);
         }
-        // The code comes from the input, or the name of the script is computed.
         if self.has_document && !is_shell(name) {
             self.all();
         } else {
             self.every();
         }
         Ok(())
+    }
+
+    /// Whether the option of Node loads nothing but a file with variables.
+    fn loads_nothing(&mut self, option: &str) -> bool {
+        let file = option
+            .split_once('=')
+            .filter(|_| option.starts_with("--env-file"));
+        if let Some((_, file)) = file {
+            self.reach.files.insert(path::resolve(&self.cwd, file));
+        }
+        file.is_some() || is_in(NODE_FLAGS, option)
     }
 
     /// Whether the arguments of perl are a program that only changes texts.
@@ -157,6 +182,9 @@ impl Search<'_> {
     /// Adds a script and what it loads. `kind` is its language, if the caller knows it.
     pub(super) fn script(&mut self, file: &Path, kind: &str) -> Result<(), String> {
         let is_own = file.starts_with(self.project);
+        if is_own {
+            self.product(file, kind)?;
+        }
         let mode = (file.to_owned(), self.in_settings, self.reads_texts);
         if !self.scripts.insert(mode) {
             return Ok(());
@@ -315,10 +343,11 @@ impl Search<'_> {
             return Ok(());
         }
         // The module is an installed package, which can be a link to a folder of the project, or a module that was deleted.
-        let is_quiet = is_tool || is_quiet_module(name);
+        let is_quiet = is_tool || is_quiet_module(name) || is_framework(name);
         if !is_quiet {
             self.every();
         }
+        self.reach.all |= is_framework(name);
         if folder.starts_with(self.project) {
             self.reach.all |= self.has_module(name, folder);
             self.reach.names.insert(name.to_owned());
@@ -437,7 +466,10 @@ impl Search<'_> {
             "vscode-eslint" => "eslint",
             other => other,
         };
-        if settings_of(tool).is_some() && tool != "typescript" {
+        if reads_variables(tool) {
+            self.env_files();
+            self.sets_variables = true;
+        } else if settings_of(tool).is_some() && tool != "typescript" {
             self.tool(tool, &[], false)?;
         } else if !is_quiet_package(&package) {
             self.every();

@@ -1,6 +1,6 @@
 //! Files and variables that select the program which a name starts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use osier_base::{path, regular_file};
 
@@ -53,6 +53,20 @@ impl Search<'_> {
         };
         let value = assignment.strip_prefix("PATH=");
         value.is_some_and(|value| value.split(':').all(is_outside))
+    }
+
+    /// Adds the files with variables for the programs of the project.
+    pub(super) fn env_files(&mut self) {
+        for folder in self.above() {
+            let entries = folder.read_dir().into_iter().flatten().flatten();
+            let is_one = |file: &PathBuf| {
+                let name = file.file_name().unwrap_or_default();
+                name.as_encoded_bytes().starts_with(b".env") && file.is_file()
+            };
+            let files = entries.map(|entry| entry.path()).filter(is_one);
+            self.reach.files.extend(files);
+            self.reach.files.insert(folder.join(".env"));
+        }
     }
 
     /// Adds the files that select the version of the program, if the name is that of a shim.

@@ -15,12 +15,26 @@ const MANIFESTS: &str = "package.json package.yaml package.json5 composer.json s
 /// Ends of the names of sources.
 const SOURCES: &str = "js cjs mjs ts cts mts jsx tsx py rb php lua pl go rs java kt swift c h cc cpp hpp cs ex erl ml hs scala clj vue svelte sh \
     bash zsh fish sql dart zig";
+/// The beginnings of the names of settings that only their own tool loads.
+const ALONE: [&str; 7] = [
+    "drizzle",
+    "playwright",
+    "cypress",
+    "prisma",
+    "knexfile",
+    "capacitor",
+    "electron-builder",
+];
+/// Keys of plugins, in lower case, whose texts name code although they name data elsewhere.
+const OF_PLUGINS: &str = "name paths";
+/// Keys, in lower case and without `-` and `_`, whose values are folders with code.
+const CODE_FOLDERS: &str = "librarypath pluginpath pluginsdir rulesdir";
 /// Folders in which no tool looks for its settings: generated files, texts for people, settings of editors and agents.
 const OTHERS: &str = ".git .github .gitlab .hg .svn .jj .changeset .idea .vscode .vs .claude .osier .codex .cursor .gemini .next .nuxt .svelte-kit \
     .output .turbo .cache .parcel-cache .angular .nx .gradle .dart_tool .terraform .tox .nox .pytest_cache .mypy_cache .ruff_cache .vite \
-    .vercel .expo .nyc_output .ipynb_checkpoints .history .pnpm-store __pycache__ _build deps";
+    .vercel .expo .nyc_output .vitepress .vuepress .astro .circleci .buildkite .woodpecker .ipynb_checkpoints .history .pnpm-store __pycache__ _build deps";
 /// Hidden files that name no code.
-const PLAIN: &str = ".gitattributes .gitkeep .keep .mailmap .editorconfig .coverage .ds_store";
+const PLAIN: &str = ".gitlab-ci.yml .travis.yml .drone.yml .appveyor.yml .cirrus.yml .gitattributes .gitkeep .keep .mailmap .editorconfig .coverage .ds_store";
 /// Keys, in lower case and without `-` and `_`, whose texts name inputs, outputs and other data.
 const INPUTS: &str = "$schema alias allow author authors autoload banner baseurl bench benches bin browser browserslist bugs cache cachedir \
     cachelocation changelog charset classifiers collectcoveragefrom consolescripts content contributors coverage coveragedirectory \
@@ -30,7 +44,7 @@ const INPUTS: &str = "$schema alias allow author authors autoload banner baseurl
     globalsetup guiscripts homepage icon ignore ignored ignoredpaths ignorefiles ignorepaths ignorepatterns ignores ignorewords include \
     includepaths input inputs keywords label lib license licensefile licensefiles locales maintainers members module \
     moduledirectories modulepaths modules name namespace optionaldependencies order outdir outfile output outputdir outputfile outputs packages packagedir \
-    packagemanager patterns paths peerdependencies perfileignores project pymodules pythonpath readme reference references reporters \
+    packagemanager patterns paths peerdependencies perfileignores project pymodules pythonpath readme reference references \
     repository requires requirespython resolutions rootdir rootdirs roots scripts setupfiles setupfilesafterenv sideeffects snapshotdir \
     source sourcedir sourceroot sources spec specs src srcs stories tags tasks test testdir testmatch testpaths \
     testpathignorepatterns testregex tests title types typeroots typings url urls usewords version where words workspace workspaces";
@@ -41,7 +55,7 @@ const PACKAGE: &str = "name version description scripts dependencies devDependen
     dependenciesMeta peerDependenciesMeta overrides resolutions main module exports types typings browser unpkg jsdelivr bin man directories \
     files workspaces engines os cpu packageManager repository homepage bugs license author contributors funding keywords private \
     publishConfig sideEffects type config volta require require-dev autoload autoload-dev require repositories authors support suggest \
-    minimum-stability prefer-stable conflict replace provide";
+    minimum-stability prefer-stable conflict replace provide imports prisma";
 
 /// Whether a tool can find its settings in a file with this name. In a hidden folder, each file with code or values counts.
 pub(super) fn is_setting(name: &str, tool: &str, is_hidden: bool) -> bool {
@@ -67,7 +81,11 @@ pub(super) fn is_setting(name: &str, tool: &str, is_hidden: bool) -> bool {
         return true;
     }
     if is_in(SOURCES, end) {
-        return parts().any(|part| ["config", "conf", "rc"].contains(&part)) && stem.contains('.');
+        let is_alone =
+            ALONE.iter().any(|start| name.starts_with(start)) && !is_of_tool(&name, tool);
+        return !is_alone
+            && parts().any(|part| ["config", "conf", "rc"].contains(&part))
+            && stem.contains('.');
     }
     let has_word = ["config", "settings"]
         .iter()
@@ -116,6 +134,10 @@ pub(super) struct Names {
     pub texts: Vec<String>,
     /// The texts under a key in [`COMMANDS`], joined to commands.
     pub commands: Vec<String>,
+    /// The values below a key or in a section for plugins.
+    pub plugins: Vec<String>,
+    /// The values of keys in [`CODE_FOLDERS`].
+    pub folders: Vec<String>,
     /// The texts that occur only under a key in [`INPUTS`].
     pub inputs: BTreeSet<String>,
 }
@@ -144,6 +166,8 @@ struct Key {
     level: (usize, usize),
     is_input: bool,
     is_command: bool,
+    is_plugin: bool,
+    is_folder: bool,
 }
 
 #[derive(Debug, Default)]
@@ -164,7 +188,7 @@ impl Reader {
             let header = line.trim_matches(['[', ']', ' ']);
             let parts = header.split(['.', ':']);
             let is_input = parts.map(|part| part.trim_matches('"')).any(is_input);
-            self.open((0, 0), is_input, false);
+            self.open((0, 0), header, is_input);
             if line.trim_end().ends_with(']') && !line.contains(['"', '\'', ',']) {
                 return;
             }
@@ -239,11 +263,18 @@ impl Reader {
             if !self.is_input() {
                 self.found.texts.push(word.to_owned());
             }
-            let key = plain(word);
-            let is_command = COMMANDS.iter().any(|part| key.contains(part));
-            self.open((self.brackets, column), is_input(word), is_command);
+            let is_named =
+                self.keys.iter().any(|key| key.is_plugin) && is_in(OF_PLUGINS, &plain(word));
+            self.open((self.brackets, column), word, is_input(word) && !is_named);
         } else if !word.is_empty() && !self.is_input() {
             self.found.texts.push(word.to_owned());
+            let values = &mut self.found;
+            if self.keys.iter().any(|key| key.is_plugin) {
+                values.plugins.push(word.to_owned());
+            }
+            if self.keys.iter().any(|key| key.is_folder) {
+                values.folders.push(word.to_owned());
+            }
             if self.keys.iter().any(|key| key.is_command) {
                 self.command.push(word.to_owned());
             }
@@ -253,11 +284,14 @@ impl Reader {
         end.max(at + first.len_utf8())
     }
 
-    fn open(&mut self, level: (usize, usize), is_input: bool, is_command: bool) {
+    fn open(&mut self, level: (usize, usize), key: &str, is_input: bool) {
+        let name = plain(key);
         self.keys.push(Key {
             level,
             is_input,
-            is_command,
+            is_command: level != (0, 0) && COMMANDS.iter().any(|part| name.contains(part)),
+            is_plugin: key.contains("plugin"),
+            is_folder: is_in(CODE_FOLDERS, &name),
         });
     }
 
@@ -288,7 +322,9 @@ fn plain(key: &str) -> String {
 }
 
 fn is_input(key: &str) -> bool {
-    is_in(INPUTS, &plain(key))
+    // Python gets these folders; `pythonPath` is the program of Python instead.
+    let is_program = key.rsplit('.').next() == Some("pythonPath");
+    !is_program && is_in(INPUTS, &plain(key))
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::{is_in, settings_of, settings_of_command};
+use super::known_programs::{BOOTING, is_in, settings_of, settings_of_command};
 use super::node;
-use super::places::{above_path, is_program};
+use super::places::{above_path, environment, is_program};
 use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
 use super::scripts::found;
 use super::setting_names::{
@@ -51,6 +51,18 @@ const MORE: [&str; 11] = [
     "plugins:", "class:",
 ];
 
+/// Parts of the names of packages that tools find by a shorter name.
+const PLUGINS: [&str; 8] = [
+    "plugin",
+    "config",
+    "preset",
+    "transform",
+    "formatter",
+    "processor",
+    "rule",
+    "parser",
+];
+
 impl Search<'_> {
     /// Adds the code that a tool loads. Returns whether the program is a tool.
     pub(super) fn tool(
@@ -89,11 +101,20 @@ impl Search<'_> {
             }
         }
         self.settings(name)?;
+        for (_, package) in BOOTING.iter().filter(|(tool, _)| *tool == name) {
+            let mut above = self.above().into_iter();
+            self.reach.all |= above.any(|folder| folder.join(package).exists());
+        }
+        if settings.contains(&"=*.gradle") {
+            self.included_builds();
+        }
         match name {
             "rust-analyzer" => self.macros()?,
             "zls" => self.zig_build(),
+            "solargraph" => self.gem_files(),
             // The server starts the application.
             "ruby-lsp" => {
+                self.gem_files();
                 let gems = self
                     .above()
                     .into_iter()
@@ -111,6 +132,7 @@ impl Search<'_> {
         // A pattern or a list of files can contain a file whose name looks like an option.
         for entry in self.cwd.read_dir().into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with('-') {
+                self.reach.files.insert(entry.path());
                 self.reach.folders.insert(entry.path(), true);
             }
         }
@@ -293,6 +315,10 @@ impl Search<'_> {
         self.reach.all |= end == "neon" && (text.contains("class:") || text.contains("rules:"));
         // Pylint runs the code of Python in this setting.
         self.reach.all |= text.contains("init-hook");
+        let is_section = |line: &str| line.starts_with('[') && line.trim_end().ends_with(']');
+        if (is_in("cfg ini toml", end) || has_no_end) && text.lines().any(is_section) {
+            self.reach.names.extend(modules_of_plugins(&text));
+        }
         match &*name {
             "package.json" | "composer.json" => self.texts_in(file, &without_package(&text)),
             _ => self.texts_in(file, &text),
@@ -337,7 +363,14 @@ impl Search<'_> {
             self.all();
         }
         let mut known = BTreeSet::new();
-        for text in names(text).texts {
+        let names = names(text);
+        for folder in names.folders {
+            let folder = path::resolve(&self.cwd, &folder);
+            if folder.starts_with(self.project) && folder.is_dir() {
+                self.reach.folders.insert(folder, true);
+            }
+        }
+        for text in names.texts {
             let is_end = |char: char| char.is_whitespace() || "\"'`,[]{}()=;".contains(char);
             for word in text.split(is_end).filter(|word| word.len() > 1) {
                 if known.insert(word.to_owned()) {
@@ -411,6 +444,65 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// The folders of the project that are linked as packages, and that settings name without `eslint-plugin-` and the like.
+    fn linked_plugins(&mut self, packages: &Path, name: &str) -> Vec<PathBuf> {
+        let project = self.project;
+        let links = self.links.entry(packages.to_owned()).or_insert_with(|| {
+            let mut found = Vec::new();
+            for (own, file, is_folder) in names_in(packages) {
+                let scoped = names_in(&file).filter(|_| is_folder && own.starts_with('@'));
+                let scoped = scoped.map(|(name, file, _)| (format!("{own}/{name}"), file));
+                let all = scoped.chain([(own.clone(), file.clone())]);
+                let links = all.filter(|(_, file)| file.is_symlink());
+                found.extend(links.map(|(name, file)| (name, real_path::resolve(&file).real)));
+            }
+            found.retain(|(_, real)| {
+                let mut parts = real.components();
+                real.starts_with(project) && parts.all(|part| part.as_os_str() != PACKAGES)
+            });
+            found
+        });
+        let named = links.iter().filter(|(package, _)| is_short(package, name));
+        named.map(|(_, real)| real.clone()).collect()
+    }
+
+    /// Adds the folders with other builds that the files of Gradle include.
+    fn included_builds(&mut self) {
+        for folder in self.above() {
+            for (name, file, _) in names_in(&folder).collect::<Vec<_>>() {
+                if ![".gradle", ".kts"].iter().any(|end| name.ends_with(end)) {
+                    continue;
+                }
+                let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                for rest in text.split("includeBuild").skip(1) {
+                    let rest = rest.trim_start().trim_start_matches('(').trim_start();
+                    match rest.split(['"', '\'']).nth(1) {
+                        Some(build) if rest.starts_with(['"', '\'']) => {
+                            let build = path::resolve(&folder, build);
+                            self.reach.folders.insert(build, true);
+                        }
+                        _ => self.all(),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds settings in the arguments of an unknown program, with the commands in them.
+    pub(super) fn given_file(&mut self, file: &Path) -> Result<(), String> {
+        let end = file.extension().and_then(|end| end.to_str());
+        let is_values = is_in(VALUES, end.unwrap_or_default());
+        if !is_values || !file.starts_with(self.project) || !file.is_file() {
+            return Ok(());
+        }
+        self.setting_file(file)?;
+        let text = regular_file::read_text(file, TEXT).unwrap_or_default();
+        for command in names(&text).commands {
+            self.line(&command)?;
+        }
+        Ok(())
+    }
+
     /// The names of the packages above the working directory, and whether each has a map of imports.
     fn own_packages(&mut self) -> Vec<(String, bool)> {
         let known = &mut self.packages_read;
@@ -456,6 +548,9 @@ impl Search<'_> {
                         || file.extension().is_some_and(|end| end == "css"))
             }) {
                 let real = real_path::resolve(&file).real;
+                if environment(&file, self.project).is_some() {
+                    self.program(&file)?;
+                }
                 self.reach.files.insert(file);
                 self.setting_file(&real)?;
                 is_there = true;
@@ -475,6 +570,13 @@ impl Search<'_> {
                 // A package of the project can load other code.
                 self.reach.folders.insert(real.clone(), true);
                 self.follow_folder(&real, "js cjs mjs ts cts mts", "js")?;
+            }
+        }
+        for folder in self.above() {
+            for real in self.linked_plugins(&folder.join(PACKAGES), name) {
+                self.reach.folders.insert(real.clone(), true);
+                self.follow_folder(&real, "js cjs mjs ts cts mts", "js")?;
+                is_there = true;
             }
         }
         // A package can import itself by its own name.
@@ -534,10 +636,39 @@ fn is_tool_itself(file: &Path, tool: &str) -> bool {
     is_named && regular_file::head(file, 2).is_ok_and(|(start, _)| start == b"#!")
 }
 
+/// The modules that tools in Python import as plugins.
+fn modules_of_plugins(text: &str) -> impl Iterator<Item = String> {
+    let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    let plugins = names(text).plugins.into_iter();
+    plugins.filter_map(move |plugin| {
+        let module = plugin.split(':').next()?;
+        let is_module = module.len() > 2 && module.chars().all(is_part) && !is_source(module);
+        is_module.then(|| module.to_owned())
+    })
+}
+
 /// Whether a name in settings is that of a folder with sources.
 fn is_source(name: &str) -> bool {
     let name = name.strip_prefix("./").unwrap_or(name);
     is_in(SOURCES, name.trim_end_matches('/'))
+}
+
+/// Whether settings can name the package so: `local` is `eslint-plugin-local`, and `@acme` is `@acme/eslint-config`.
+fn is_short(package: &str, name: &str) -> bool {
+    let split = |name: &str| match name.split_once('/').filter(|_| name.starts_with('@')) {
+        Some((scope, rest)) => (scope.to_owned(), rest.to_owned()),
+        None if name.starts_with('@') => (name.to_owned(), String::new()),
+        None => (String::new(), name.to_owned()),
+    };
+    let (scope, package) = split(package);
+    let (own, short) = split(name.strip_prefix("plugin:").unwrap_or(name));
+    let short = short.split('/').next().unwrap_or_default();
+    let is_kind = |start: &str| PLUGINS.iter().any(|kind| start.contains(kind));
+    let start = package
+        .strip_suffix(short)
+        .and_then(|start| start.strip_suffix('-'));
+    let is_only = !scope.is_empty() && PLUGINS.iter().any(|kind| package.ends_with(kind));
+    scope == own && (!short.is_empty() && start.is_some_and(is_kind) || is_only)
 }
 
 /// Whether `dart` runs as a server or only checks the code.

@@ -522,6 +522,16 @@ pub(super) fn lists_files(text: &str) -> bool {
     substitutes || text.contains("xargs") && text.split(['|', ';', '\n', '&']).any(starts)
 }
 
+/// Whether the text splits texts into words that variables then stand for: by a loop, an array or the arguments of the script.
+pub(super) fn splits_words(text: &str) -> bool {
+    let starts = ["in ", "=(", "set -- "];
+    let is_unquoted = |start: &str| {
+        let mut rests = text.split(start).skip(1);
+        rests.any(|rest| rest.trim_start().starts_with(['$', '`']))
+    };
+    starts.into_iter().any(is_unquoted)
+}
+
 /// Whether everything after the only `cd` surely runs in the new directory: the `cd` is a statement of its own, outside of parentheses,
 /// functions and conditions.
 pub(super) fn is_certain_move(text: &str) -> bool {

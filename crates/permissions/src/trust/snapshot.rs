@@ -47,6 +47,10 @@ pub(super) struct Reach {
     pub all: bool,
     /// Every file counts, also one that is named like data: a program runs files by computed names.
     pub every: bool,
+    /// Every file counts whose name gives options to a program when it is split into words.
+    pub options: bool,
+    /// Every file counts whose name a shell can read as a command: a script puts names into the text of a command.
+    pub commands: bool,
     /// Folders whose code counts, each with whether links in it are followed.
     pub folders: BTreeMap<PathBuf, bool>,
     pub files: BTreeSet<PathBuf>,
@@ -89,10 +93,15 @@ impl Reach {
 
     /// Visits every file and folder of the project that a program could load, in no order.
     fn visit(&self, project: &Path, see: &mut See<'_>) -> Result<(), String> {
-        if self.all || self.every || !self.names.is_empty() {
+        let counts_names = self.options || self.commands || !self.names.is_empty();
+        if self.all || self.every || counts_names {
             let names = &self.names;
             let mut named = |path: &Path, data: &Metadata| {
-                if self.all || self.every || has_name(path, project, names) {
+                if self.all
+                    || self.every
+                    || has_name(path, project, names)
+                    || self.is_read(path, project)
+                {
                     see(path, data)?;
                 }
                 Ok(())
@@ -119,7 +128,7 @@ impl Reach {
     pub(super) fn changed(&self, project: &Path, since: u64) -> Result<Changed, String> {
         let mut found = Changed::default();
         self.visit(project, &mut |path, data| {
-            if is_changed(path, data, since) && self.counts(path, data) {
+            if is_changed(path, data, since) && self.counts(path, data, project) {
                 let size = if data.is_file() { data.len() } else { 0 };
                 found.insert(path.to_owned(), (size, changed_at(data)));
             }
@@ -154,8 +163,17 @@ impl Reach {
     }
 
     /// Whether a program could run the file, so that a change of it counts.
-    fn counts(&self, path: &Path, data: &Metadata) -> bool {
-        self.every || self.files.contains(path) || is_code(path, data)
+    fn counts(&self, path: &Path, data: &Metadata, project: &Path) -> bool {
+        self.every
+            || self.files.contains(path)
+            || is_code(path, data)
+            || self.is_read(path, project)
+    }
+
+    /// Whether a command can read the name of the file as options or as another command.
+    fn is_read(&self, path: &Path, project: &Path) -> bool {
+        self.options && gives_options(path, project)
+            || self.commands && gives_commands(path, project)
     }
 
     /// The code in `copy` that differs from that of the project.
@@ -165,7 +183,7 @@ impl Reach {
     pub(super) fn different(&self, copy: &Path, project: &Path) -> Result<Changed, String> {
         let mut found = Changed::default();
         self.visit(copy, &mut |path, data| {
-            if data.is_dir() || !self.counts(path, data) {
+            if data.is_dir() || !self.counts(path, data, copy) {
                 return Ok(());
             }
             let original = project.join(path.strip_prefix(copy).unwrap_or(path));
@@ -303,6 +321,24 @@ fn has_name(path: &Path, project: &Path, names: &BTreeSet<String>) -> bool {
     })
 }
 
+/// Whether the name becomes options of a program when it is split into words: a word begins with `-`.
+fn gives_options(path: &Path, project: &Path) -> bool {
+    let below = path.strip_prefix(project).unwrap_or(path).to_string_lossy();
+    let is_option = |word: &str| {
+        let word = word.trim_start_matches(['\'', '"', '\\']);
+        let rest = word.strip_prefix('-').unwrap_or_default();
+        !rest.trim_matches('-').is_empty()
+    };
+    below.split(char::is_whitespace).any(is_option)
+}
+
+/// Whether a shell can read the name as a command.
+fn gives_commands(path: &Path, project: &Path) -> bool {
+    let below = path.strip_prefix(project).unwrap_or(path).to_string_lossy();
+    let marks = ["$(", "`", ";", "&", "|", "<", ">", "\"", "'", "\\", "\n"];
+    marks.iter().any(|mark| below.contains(mark)) || gives_options(path, project)
+}
+
 /// Receives each visited path.
 type See<'s> = dyn FnMut(&Path, &Metadata) -> Result<(), String> + 's;
 
@@ -384,7 +420,10 @@ impl<'w, 's> Walk<'w, 's> {
             let (name, path) = (entry.file_name(), entry.path());
             let is_one = |names: &[&str]| names.iter().any(|known| name == *known);
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let is_note = has_notes && !is_folder && !is_script(&path, is_cache);
+            let is_note = has_notes
+                && !is_folder
+                && !is_script(&path, is_cache)
+                && !gives_commands(&path, self.project);
             let is_skipped = name == ".git"
                 || !is_folder && is_one(&NOTE_FILES)
                 || is_folder && has_packages && is_one(&PREPARED)
