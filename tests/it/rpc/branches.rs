@@ -4,6 +4,7 @@
     reason = "git in a project of the test's own"
 )]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -72,18 +73,20 @@ fn fork_in_a_worktree_without_its_model_leaves_nothing_and_belongs_to_the_worktr
     assert_eq!(std::fs::read_to_string(file(&now)).unwrap(), "by hand");
     wire.call("shut_down", json!({}));
     wire.end();
-    let fork = home.sessions().into_iter().map(|path| lines_of(&path));
-    let fork = fork.map(|lines| lines[0].clone());
-    let fork: Vec<Value> = fork
-        .filter(|header| header["parentSession"].is_string())
+    let headers = home
+        .sessions()
+        .into_iter()
+        .map(|path| lines_of(&path)[0].clone());
+    let forks = headers.filter(|header| header["parentSession"].is_string());
+    let cwds: BTreeSet<String> = forks
+        .map(|fork| fork["cwd"].as_str().unwrap().to_owned())
         .collect();
-    // The path that `-c` and lists look for.
+    // The paths that `-c` and lists look for.
     let expected = [&forked, &now].map(|fork| {
         let cwd = Path::new(fork["cwd"].as_str().unwrap());
-        json!(cwd.canonicalize().unwrap().to_str().unwrap())
+        cwd.canonicalize().unwrap().to_str().unwrap().to_owned()
     });
-    let cwds: Vec<Value> = fork.iter().map(|header| header["cwd"].clone()).collect();
-    assert_eq!(cwds, expected);
+    assert_eq!(cwds, BTreeSet::from(expected));
 }
 
 #[test]

@@ -114,7 +114,9 @@ impl Driver {
         let prompt = Some(self.turns[last].prompt());
         same("the editor", &in_editor(&moved["prompt"]), &prompt)?;
         self.jumped(before, Jump::Undo)?;
-        if self.turns[last].kind == Kind::Put {
+        let written = Some(self.turns[last].number.to_string());
+        let has_changed = self.turns[last].file != written;
+        if self.turns[last].kind == Kind::Put && has_changed {
             let at = json!({"at": "undone", "entryId": from});
             self.ask("restore_files", json!({"at": at, "byHand": true}))?;
             let before = self.turns[last].file.clone();
