@@ -92,7 +92,7 @@ const TOOLS: &str = "prettier prettierd eslint eslint_d vscode-eslint-language-s
     erblint erb_lint haml-lint slim-lint typescript-language-server vue-tsc vue-language-server svelteserver svelte-check biome tsc tsgo \
     rimraf vscode-json-language-server vscode-css-language-server vscode-html-language-server yaml-language-server bash-language-server \
     lua-language-server clangd gopls marksman taplo texlab intelephense";
-/// What reads the files of Gradle and Maven loads, and what the analyzer of Dart loads.
+/// The marks of programs that read the files of Gradle and Maven, and of the analyzer of Dart.
 #[rustfmt::skip]
 const GRADLE: &[&str] = &[
     "=*.gradle", "=*.kts", "=gradle", "=gradlew", "=buildSrc", "=build-logic", "=.mvn", "=pom.xml", "=kls-classpath", "=.factorypath",
@@ -129,17 +129,8 @@ const MANAGERS: [&str; 9] = [
 ];
 /// Programs and their subcommands that run a script of Python in the remaining words.
 const PYTHON_SCRIPTS: [&str; 3] = ["coverage run", "mcp run dev", "fastmcp run dev"];
-/// Programs and their first options that only check the file in the next word.
-const CHECKING: [(&str, &str); 8] = [
-    ("php", "-l"),
-    ("node", "--check"),
-    ("node", "-c"),
-    ("sh", "-n"),
-    ("bash", "-n"),
-    ("dash", "-n"),
-    ("zsh", "-n"),
-    ("ksh", "-n"),
-];
+/// Programs and their first options that only check the file in the next word; `sh` is any shell.
+const CHECKING: [&str; 3] = ["php -l", "node --check -c", "sh -n"];
 /// Modules of Python that only read the files in their arguments, if `-m` runs them.
 const PYTHON_CHECKS: &str = "json.tool py_compile compileall tabnanny tokenize ast";
 /// Packages of Python that load the modules of the project by names in its settings, and no other files.
@@ -268,8 +259,11 @@ pub(super) fn runs_python(name: &str, arguments: &[Word]) -> bool {
 pub(super) fn only_checks(name: &str, arguments: &[Word]) -> bool {
     match arguments {
         [option, file, ..] if !file.text.starts_with(['-', '+']) => {
-            let mut rows = CHECKING.iter();
-            rows.any(|row| *row == (name, option.text.as_str()))
+            let name = if is_shell(name) { "sh" } else { name };
+            CHECKING.iter().any(|row| {
+                let (program, options) = row.split_once(' ').unwrap_or_default();
+                program == name && is_in(options, &option.text)
+            })
         }
         _ => false,
     }

@@ -29,7 +29,7 @@ const OUTPUTS: [&str; 6] = [
     "--outdir",
 ];
 
-/// What the commands so far have written.
+/// The files that the commands so far have written.
 #[derive(Debug, Default)]
 pub(super) struct Products {
     pub commands: Vec<Vec<Word>>,

@@ -133,7 +133,7 @@ pub(super) struct Search<'p> {
     pub(super) outer: Vec<PathBuf>,
     /// The virtual environment whose programs come first.
     pub(super) activated: Option<PathBuf>,
-    /// What the commands so far have written.
+    /// The files that the commands so far have written.
     pub(super) products: Products,
     /// The packages in a `node_modules` that are links to folders of the project.
     pub(super) links: HashMap<PathBuf, Vec<(String, PathBuf)>>,
