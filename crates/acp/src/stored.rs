@@ -67,7 +67,7 @@ pub(super) fn delete(folders: &Folders, id: &acp::SessionId) -> acp::Result<acp:
     SessionDirectory::new(&folders.data)
         .find(&id.0)
         .and_then(|path| SessionIndex::new(&folders.data).trash().delete(&path))
-        .map_err(missing)?;
+        .map_err(|cause| missing(&cause))?;
     let response = acp::DeleteSessionResponse::new();
     Ok(acp::AgentResponse::DeleteSessionResponse(response))
 }
@@ -88,7 +88,7 @@ pub(super) fn unarchive(folders: &Folders, id: &acp::SessionId) -> acp::Result<a
 fn mark(folders: &Folders, id: &acp::SessionId, archived: bool) -> acp::Result<()> {
     SessionDirectory::new(&folders.data)
         .find(&id.0)
-        .map_err(missing)?;
+        .map_err(|cause| missing(&cause))?;
     SessionFlags::set(&folders.marks(), &id.0, Mark::Archived, archived)
         .map_err(|cause| internal_error(cause.to_string()))?;
     Ok(())
@@ -105,7 +105,7 @@ pub(super) fn status(
     } else {
         SessionDirectory::new(&folders.data)
             .find(&id.0)
-            .map_err(missing)?;
+            .map_err(|cause| missing(&cause))?;
         acp::SessionStatus::Saved
     };
     let response = acp::SessionStatusResponse::new(status);
@@ -133,7 +133,7 @@ pub(super) async fn rename(
 ) -> acp::Result<acp::AgentResponse> {
     let path = SessionDirectory::new(&folders.data)
         .find(&id.0)
-        .map_err(missing)?;
+        .map_err(|cause| missing(&cause))?;
     osier_store::rename(&path, Some(&title))
         .await
         .map_err(|cause| internal_error(cause.to_string()))?;
@@ -145,6 +145,6 @@ pub(super) fn titled(title: String) -> acp::AgentResponse {
     acp::AgentResponse::SetSessionTitleResponse(acp::SetSessionTitleResponse::new(title))
 }
 
-fn missing(cause: SessionError) -> acp::Error {
+fn missing(cause: &SessionError) -> acp::Error {
     error(acp::ErrorCode::ResourceNotFound, cause.to_string())
 }

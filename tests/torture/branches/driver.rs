@@ -420,6 +420,10 @@ impl Driver {
     /// Goes to a random prompt or answer of any branch.
     fn go_to(&mut self) -> Outcome {
         let turns = self.session().turns.clone();
+        // A fork of the first prompt has none.
+        if turns.is_empty() {
+            return Ok(());
+        }
         let turn = *self.random.pick(&turns);
         let to_prompt = self.random.once_in(2);
         let (to, entry) = if to_prompt {

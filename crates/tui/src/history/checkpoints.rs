@@ -193,16 +193,7 @@ pub(crate) fn on_event(
             overlays.push(ID, picker);
         }
         CheckpointEvent::FilesRestored { changes, left } => {
-            let deleted = changes
-                .iter()
-                .filter(|change| change.kind == ChangeKind::Remove)
-                .count();
-            let counts = match (changes.len() - deleted, deleted) {
-                (restored, 0) => format!("{} restored", files(restored)),
-                (0, deleted) => format!("{} deleted", files(deleted)),
-                (restored, deleted) => format!("{} restored, {deleted} deleted", files(restored)),
-            };
-            let text = format!("{counts}; `/restore undo` reverts this");
+            let text = restored(changes);
             transcript.notice(Severity::Info, &text);
             // The view in front covers the notice.
             if overlays.top().is_some() {
@@ -235,6 +226,20 @@ pub(crate) fn on_event(
         }
         CheckpointEvent::FileDiffs { .. } | CheckpointEvent::ChangedLines { .. } => {}
     }
+}
+
+/// How many files a restore changed, and how to revert it.
+fn restored(changes: &[FileChange]) -> String {
+    let deleted = changes
+        .iter()
+        .filter(|change| change.kind == ChangeKind::Remove)
+        .count();
+    let counts = match (changes.len() - deleted, deleted) {
+        (restored, 0) => format!("{} restored", files(restored)),
+        (0, deleted) => format!("{} deleted", files(deleted)),
+        (restored, deleted) => format!("{} restored, {deleted} deleted", files(restored)),
+    };
+    format!("{counts}; `/restore undo` reverts this")
 }
 
 /// Differing files that a notice names.

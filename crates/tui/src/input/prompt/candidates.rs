@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_arguments_files_and_paths_complete() {
+    fn commands_complete_by_name_alias_and_description() {
         assert_eq!(
             texts(command_or_value(
                 &word("/thin"),
@@ -576,6 +576,10 @@ mod tests {
             command_or_value(&word("/zzq"), KnownModels::default(), &[]),
             None
         );
+    }
+
+    #[test]
+    fn files_symbols_and_paths_complete() {
         assert_eq!(
             texts(files(&word("in @main"), &["src/main.rs"], [&[], &[]], &[])),
             (3..8, vec!["@src/main.rs".into()])
