@@ -240,7 +240,8 @@ impl Peer {
         let (name, text) = self.file;
         let path = home.home().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text.replace("SERVER", &server.url())).unwrap();
+        let text = text.replace("SERVER", &server.url());
+        osier_base::atomic_file::write(&path, text.as_bytes()).unwrap();
         for arguments in self.runs {
             let ran = program.run_with(&server.url(), &home.home(), &home.work(), arguments);
             assert!(ran.success, "{arguments:?}: {}", ran.text);

@@ -522,6 +522,9 @@ impl Driver {
     /// Opens a fork of a random turn: before its prompt, or after its answer.
     fn fork(&mut self) -> Outcome {
         let turns = self.session().turns.clone();
+        if turns.is_empty() {
+            return Ok(());
+        }
         let turn = *self.random.pick(&turns);
         let is_first = self.turns[turn].before.is_empty();
         let (to, entry) = if self.random.once_in(2) && !is_first {
