@@ -336,7 +336,7 @@ async fn background_subagent_outlives_its_call_and_reports_its_answer() {
 }
 
 #[tokio::test]
-async fn stopped_background_subagent_starts_no_run_and_a_close_ends_it() {
+async fn stopped_background_subagent_starts_no_run_and_a_close_ends_the_others() {
     let place = TestProject::new();
     let gate = Hold::new();
     let script = Script::new()
@@ -359,6 +359,11 @@ async fn stopped_background_subagent_starts_no_run_and_a_close_ends_it() {
         });
     }
     open.settled().await;
+    // An interrupt is for the run.
+    open.host.send(osier_agent::Op::Abort.into());
+    open.host.send(Op::ListSubagents);
+    let states = listed(&mut open, |_| true).await;
+    assert!(states.iter().all(|info| info.is_active()), "{states:?}");
     open.host.send(Op::KillJob {
         id: "agent1".to_owned(),
     });
