@@ -111,6 +111,17 @@ fn results(events: &[Event]) -> Vec<(String, &'static str)> {
     ends.collect()
 }
 
+/// Waits for a notice, which has this text.
+async fn refuses(open: &mut OpenSession, expected: &str) {
+    let seen = open
+        .until(|event| matches!(event, Event::Notice { .. }))
+        .await;
+    let Some(Event::Notice { text, .. }) = seen.last() else {
+        panic!("no notice");
+    };
+    assert_eq!(text, expected);
+}
+
 #[tokio::test]
 async fn one_of_two_subagents_is_steered_and_the_other_is_stopped() {
     let place = TestProject::new();
@@ -186,28 +197,12 @@ async fn one_of_two_subagents_is_steered_and_the_other_is_stopped() {
     let ended = listed(&mut open, |_| true).await;
     let states: Vec<_> = ended.iter().map(|info| info.status.name()).collect();
     assert_eq!(states, ["done", "stopped"]);
-    // A message comes too late, and an id is wrong.
     open.host.send(steer("more"));
+    refuses(&mut open, "agent1 has ended: it gets no more messages").await;
     open.host.send(Op::StopSubagent {
         subagent: "agent9".to_owned(),
     });
-    let seen = open
-        .until(|event| matches!(event, Event::Notice { text, .. } if text.contains("agent9")))
-        .await;
-    let notices: Vec<&str> = seen
-        .iter()
-        .filter_map(|event| match event {
-            Event::Notice { text, .. } => Some(&**text),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(
-        notices,
-        [
-            "agent1 has ended: it gets no more messages",
-            "no subagent with the id `agent9`"
-        ]
-    );
+    refuses(&mut open, "no subagent with the id `agent9`").await;
     open.close().await;
 }
 
@@ -289,11 +284,11 @@ async fn background_subagent_outlives_its_call_and_reports_its_answer() {
     };
     assert!(text.contains("moved agent1 to the background"), "{text}");
     let jobs = |events: &[Event]| {
-        let lists = events.iter().filter_map(|event| match event {
+        let mut lists = events.iter().rev().filter_map(|event| match event {
             Event::Jobs { jobs } => Some(jobs.clone()),
             _ => None,
         });
-        lists.last().unwrap_or_default()
+        lists.next().unwrap_or_default()
     };
     let [
         JobInfo {
@@ -363,7 +358,7 @@ async fn stopped_background_subagent_starts_no_run_and_a_close_ends_the_others()
     open.host.send(osier_agent::Op::Abort.into());
     open.host.send(Op::ListSubagents);
     let states = listed(&mut open, |_| true).await;
-    assert!(states.iter().all(|info| info.is_active()), "{states:?}");
+    assert!(states.iter().all(SubagentInfo::is_active), "{states:?}");
     open.host.send(Op::KillJob {
         id: "agent1".to_owned(),
     });
