@@ -19,6 +19,8 @@ const MAX_LISTED: usize = 32;
 pub(crate) struct Registry {
     list: Mutex<Listed>,
     reporter: Reporter,
+    /// Locked while the list is published, so that no older list follows a newer one.
+    publishing: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -44,6 +46,7 @@ impl Registry {
                 news,
                 list: list.clone() as Weak<dyn List>,
             },
+            publishing: Mutex::default(),
         })
     }
 
@@ -120,6 +123,7 @@ impl Registry {
         };
         let done = match op {
             SubagentOp::ListSubagents => {
+                let _publishing = self.publishing.lock();
                 let subagents = self.infos();
                 emitter.publish(Event::Subagents { subagents });
                 Ok(())
@@ -148,6 +152,7 @@ impl Registry {
 
 impl List for Registry {
     fn publish(&self) {
+        let _publishing = self.publishing.lock();
         let subagents = self.infos();
         self.reporter.publish(Event::Subagents { subagents });
     }
