@@ -88,6 +88,7 @@ async fn an_approved_plan_ends_plan_mode_and_is_carried_out() {
     let expected = Question {
         id: question.id.clone(),
         origin: "the tool `exit_plan_mode`".into(),
+        subagent: None,
         title: "Approve this plan?".into(),
         subject: Some(Subject::Markdown { text: PLAN.into() }),
         kind: QuestionKind::Plan {

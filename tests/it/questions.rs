@@ -18,6 +18,7 @@ fn which() -> Question {
     Question {
         id: String::new(),
         origin: "a test".into(),
+        subagent: None,
         title: "Which one?".into(),
         subject: None,
         kind: QuestionKind::Select {

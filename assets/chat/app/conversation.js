@@ -8,6 +8,8 @@
 //   question {request}, closed {id}                         notice {severity, text}
 //   fan              several models side by side            servers          MCP servers
 //   restored {changes, left}   files were restored          presence         connected clients and the active writer
+//   subagents        the list of subagents                  subagent_event {subagent, event}   an event of one
+//   subagent {info}  the user opens the conversation of a subagent
 //   login_started, login_refused, login_ended   the events of a sign-in
 //   pending          sent prompts that are not in the conversation yet have changed
 //   unstored {prompts}  prompts that could not be stored
@@ -33,6 +35,8 @@ export class Conversation extends EventTarget {
   commands = [];
   /** MCP servers. */
   servers = [];
+  /** Subagents that run or ended, oldest first. */
+  subagents = [];
   /** Models that run side by side: `{models, lanes, ended, conflicts}`. */
   fan = null;
   /** Connected clients, while there are several: `{clients, writer, you}`. */
@@ -215,7 +219,7 @@ export class Conversation extends EventTarget {
     }
   }
 
-  /** Applies the snapshot events about fans and clients. */
+  /** Applies the snapshot events about fans, clients and subagents. */
   #applySnapshot({ events }) {
     [this.fan, this.presence] = [null, null];
     for (const event of events) if (SNAPSHOT_EVENTS.has(event.type)) handlers[event.type](this, event);
@@ -389,7 +393,7 @@ function lastFailure({ facts, items, calls }) {
 const STREAMING_EVENTS = new Set(["message_update", "message_start", "message_end", "message_retracted"]);
 
 /** Snapshot events that neither the messages nor the status contain. */
-const SNAPSHOT_EVENTS = new Set(["fan_started", "lane_update", "fan_ended", "lane_conflicts", "presence"]);
+const SNAPSHOT_EVENTS = new Set(["fan_started", "lane_update", "fan_ended", "lane_conflicts", "presence", "subagents"]);
 
 /** Converts a question of `list_questions` to a `ui_request`. */
 function fromQuestion({ kind, ...question }) {

@@ -1,7 +1,7 @@
 // How each event changes a conversation: one function for each event type. Other events appear only in developer mode.
 
 import { failureLine, failureOf } from "./failure.js";
-import { dollars, duration, plural } from "./format.js";
+import { duration, plural } from "./format.js";
 
 /** Most output of a running call to store, in characters. */
 const MAX_OUTPUT = 64 * 1024;
@@ -140,7 +140,6 @@ export const handlers = {
     if (!call) return;
     if (update.type === "output") call.output = ((update.skipped ? "" : call.output) + update.text).slice(-MAX_OUTPUT);
     else if (update.type === "status") call.line = update.text;
-    else if (update.type === "agent") call.line = subagentProgress(update.event) ?? call.line;
     else return;
     conversation.emit("call", { id: callId });
   },
@@ -155,6 +154,13 @@ export const handlers = {
     conversation.emit("call", { id: callId });
     phase(conversation, "Thinking");
   },
+
+  subagents(conversation, { subagents }) {
+    conversation.subagents = subagents.map((info) => ({ ...info, since: Date.now() - info.duration }));
+    for (const { callId } of subagents) conversation.emit("call", { id: callId });
+    conversation.emit("subagents");
+  },
+  subagent_event: (conversation, { subagent, event }) => conversation.emit("subagent_event", { subagent, event }),
 
   terminal_screen(conversation, { id, screen }) {
     const callId = conversation.terminals.get(id);
@@ -308,11 +314,3 @@ export const handlers = {
     conversation.emit("ended");
   },
 };
-
-/** The progress of a subagent in one line. */
-function subagentProgress(event) {
-  if (event.type === "tool_execution_start") return `Running ${event.toolName}`;
-  if (event.type === "message_end" && event.message?.usage)
-    return `Answered ${dollars(event.message.usage.cost?.total)}`.trim();
-  return null;
-}

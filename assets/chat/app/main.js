@@ -23,6 +23,7 @@ import { showRestored } from "./restore.js";
 import { SessionList } from "./sessions.js";
 import { banner, install, toggleSide, watchPanels } from "./shell.js";
 import { slashCommand } from "./slash.js";
+import { SubagentDialog } from "./subagents.js";
 import { apply as applyTheme } from "./theme.js";
 import { showError, toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
@@ -189,6 +190,7 @@ class Page {
       this.refresh();
     });
     on("fan", () => this.lanes.update());
+    on("subagent", ({ info }) => new SubagentDialog(conversation, info).open().catch(showError));
     on("presence", () => this.presence.update());
     on("servers", () => this.drawer.servers());
     on("restored", (restored) => showRestored(restored, conversation));

@@ -132,13 +132,13 @@ export class Questions {
 const isLetter = ({ key, ctrlKey, metaKey, altKey }) => key.length === 1 && key !== " " && !ctrlKey && !metaKey && !altKey;
 
 /** The subject first, so that a question about a file names it; then the question and who asks. */
-function heading({ title, origin, subject }, later) {
+function heading({ title, origin, subagent, subject }, later) {
   const path = subject?.type === "diff" ? subject.path : null;
   return el(
     "header",
     {},
     el("h2", { id: "question-title" }, path && el("span", { class: "path" }, path), el("span", {}, title)),
-    origin && el("p", { class: "origin" }, `Asked by ${origin.replaceAll("`", "")}`),
+    origin && el("p", { class: "origin" }, `Asked by ${[subagent, origin.replaceAll("`", "")].filter(Boolean).join(", ")}`),
     iconButton("down", "Answer later", later),
   );
 }

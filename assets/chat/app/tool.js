@@ -4,6 +4,7 @@ import { el, glyph } from "./dom.js";
 import { counts, diff } from "./diff.js";
 import { duration, visible } from "./format.js";
 import { imageSource } from "./images.js";
+import { subagentFacts } from "./subagent_facts.js";
 import { counted, subject, toolRow } from "./tool_rows.js";
 
 /** The verb of a call in each state: a call that did not run must not read as if it had run. */
@@ -79,11 +80,22 @@ export class ToolView {
     this.conversation = conversation;
     this.node = el("details", { class: "tool", data: { call: id } }, el("summary"));
     this.node.addEventListener("toggle", () => this.node.open && this.#fill());
+    this.node.firstChild.addEventListener("click", (event) => {
+      const info = this.#subagent;
+      if (!info) return;
+      event.preventDefault();
+      this.conversation.emit("subagent", { info });
+    });
     this.update();
   }
 
   get call() {
     return this.conversation.calls.get(this.id) ?? { state: "ended", name: "tool", output: "" };
+  }
+
+  /** The subagent that the call started, if it is in memory. */
+  get #subagent() {
+    return this.conversation.subagents.find(({ callId }) => callId === this.id);
   }
 
   update() {
@@ -94,15 +106,21 @@ export class ToolView {
     const over = ["good", "bad", "ended"].includes(call.state);
     const state = shownState(call, this.id, this.conversation);
     const isRunning = !over && !["asks", "waits"].includes(state);
-    this.node.className = `tool ${state === "good" ? call.state : state}${isRunning ? " running" : ""}`;
+    const info = this.#subagent;
+    this.node.className = `tool ${state === "good" ? call.state : state}${isRunning ? " running" : ""}${info ? " agent" : ""}`;
     this.node.firstChild.replaceChildren(
       mark(state === "good" ? call.state : state),
       el("span", { class: "verb" }, verbs ? VERBS[state](verbs) : name),
       el("span", { class: "what" }, visible(subject(name, given, this.conversation.facts.cwd))),
-      el("span", { class: "facts" }, state === "denied" ? "refused" : state === "asks" ? "waiting for you" : facts(call)),
+      el("span", { class: "facts" }, state === "denied" ? "refused" : state === "asks" ? "waiting for you" : this.#facts(call)),
     );
     if (over && !this.seen) this.#reveal(call);
     if (this.node.open) this.#fill();
+  }
+
+  #facts(call) {
+    const info = this.#subagent;
+    return info ? subagentFacts(info, 40).map((fact) => el("span", {}, fact)) : facts(call);
   }
 
   /** Opens short file changes. */

@@ -133,6 +133,7 @@ pub(super) async fn ask(
     let question = Question {
         id: String::new(),
         origin: format!("the MCP server `{server}`"),
+        subagent: None,
         title: visible::one_line(&text::single_line(&message), MESSAGE_LIMIT),
         subject: None,
         kind,

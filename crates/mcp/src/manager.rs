@@ -600,6 +600,7 @@ async fn sign_in(
     let question = Question {
         id: String::new(),
         origin: format!("the MCP server `{}`", config.name),
+        subagent: None,
         title: "Sign in with a browser; this dialog closes when you are done".to_owned(),
         subject: None,
         kind: QuestionKind::Visit {

@@ -143,6 +143,7 @@ impl Sampling {
         let question = Question {
             id: String::new(),
             origin: format!("the MCP server `{server}`"),
+            subagent: None,
             title: format!(
                 "Send this to the model for the server, which gets the answer? At most {} tokens.",
                 request.max_tokens

@@ -402,6 +402,7 @@ impl Gate {
         let question = Question {
             id: String::new(),
             origin: format!("the tool `{name}`"),
+            subagent: None,
             title,
             subject: Some(subject),
             kind: QuestionKind::Permission {

@@ -108,6 +108,12 @@ crate::op::session_events! {
             #[serde(flatten)]
             output: Output,
         },
+        /// An event of a subagent that `follow_subagent` selected.
+        #[event(Connected)]
+        SubagentEvent {
+            subagent: String,
+            event: Box<osier_agent::Event>,
+        },
         /// A sign-in waits for the user: to open `url`, to type `user_code` there, or to enter a key or the
         /// code from the browser.
         LoginStarted {
@@ -304,6 +310,17 @@ impl Coalesce for Event {
                 true
             }
             (
+                Self::SubagentEvent { subagent, event },
+                Self::SubagentEvent {
+                    subagent: at,
+                    event: next,
+                },
+            ) if subagent == at => event.coalesce(next),
+            (Self::Subagents { subagents }, Self::Subagents { subagents: newer }) => {
+                subagents.clone_from(newer);
+                true
+            }
+            (
                 Self::Tree(TreeEvent::LaneUpdate { state }),
                 Self::Tree(TreeEvent::LaneUpdate { state: newer }),
             ) if state.lane == newer.lane => {
@@ -317,6 +334,7 @@ impl Coalesce for Event {
     fn is_deferrable(&self) -> bool {
         match self {
             Self::Agent(event) => event.is_deferrable(),
+            Self::SubagentEvent { event, .. } => event.is_deferrable(),
             Self::ShellUpdate { .. }
             | Self::JobOutput { .. }
             | Self::TerminalScreen { .. }

@@ -188,6 +188,55 @@ osier_base::requests! {
                 id: String,
             },
         }
+        /// Subagents: their conversations, and control of those that run.
+        group Subagent(SubagentOp) {
+            /// List the subagents of the session, oldest first.
+            #[request(Tools, None)]
+            ListSubagents =>
+            /// Oldest first. Sent again when one changes.
+            #[event(RetainedForSession)]
+            Subagents { subagents: Vec<SubagentInfo> },
+            /// Return the conversation of a subagent so far. Its further events follow as `subagent_event`.
+            #[request(Tools, None)]
+            FollowSubagent {
+                /// which subagent
+                subagent: String,
+            } =>
+            /// Events that make the conversation so far when a client applies them in order. `skipped` earlier messages are
+            /// no longer in memory.
+            SubagentTranscript {
+                subagent: String,
+                skipped: u64,
+                events: Vec<osier_agent::Event>,
+            },
+            /// Stop sending the events of a subagent, once for each `follow_subagent`.
+            #[request(Tools, None)]
+            UnfollowSubagent {
+                /// which subagent
+                subagent: String,
+            },
+            /// Send a message to a running subagent. It is delivered after the current tools, before the next request.
+            #[request(Tools, Change)]
+            SteerSubagent {
+                /// which subagent
+                subagent: String,
+                /// the message
+                text: String,
+            },
+            /// Stop a subagent and nothing else. The result of its call says so.
+            #[request(Tools, Change => Subagents)]
+            StopSubagent {
+                /// which subagent
+                subagent: String,
+            },
+            /// Continue a subagent in the background: its call returns at once, and the model gets its answer as a message
+            /// when it ends.
+            #[request(Tools, Change => Subagents)]
+            MoveSubagentToBackground {
+                /// which subagent
+                subagent: String,
+            },
+        }
         /// Terminal sessions.
         group Terminal(TerminalOp) {
             /// List the terminal sessions, oldest first.

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use osier_base::visible::visible;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,9 @@ pub struct Question {
     pub id: String,
     /// The sender, for display: ``the tool `bash` ``, ``the MCP server `github` ``.
     pub origin: String,
+    /// The id of the subagent whose work waits for the answer; set by [`Questions::ask`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<String>,
     /// One sentence. Untrusted when the origin is.
     pub title: String,
     /// The subject of the decision.
@@ -277,13 +281,44 @@ pub enum Request {
 
 /// Sends questions to the user. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Questions(mpsc::UnboundedSender<Request>);
+pub struct Questions {
+    owner: mpsc::UnboundedSender<Request>,
+    asker: Option<Asker>,
+}
+
+/// The subagent that asks.
+#[derive(Clone)]
+struct Asker {
+    subagent: String,
+    /// Called when a question begins to wait, and when it ends.
+    waits: Arc<dyn Fn(bool) + Send + Sync>,
+}
+
+osier_base::opaque_debug!(Asker);
 
 impl Questions {
     /// A sender of questions and the receiver for their owner.
     pub fn new() -> (Self, mpsc::UnboundedReceiver<Request>) {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        (Self(sender), receiver)
+        let (owner, receiver) = mpsc::unbounded_channel();
+        let asker = None;
+        (Self { owner, asker }, receiver)
+    }
+
+    /// A sender whose questions name `subagent`. `waits` is called with `true` when a question begins to wait, and with
+    /// `false` when it ends.
+    #[must_use]
+    pub fn of_subagent(
+        &self,
+        subagent: &str,
+        waits: impl Fn(bool) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            owner: self.owner.clone(),
+            asker: Some(Asker {
+                subagent: subagent.to_owned(),
+                waits: Arc::new(waits),
+            }),
+        }
     }
 
     /// Sends a question and waits for the answer. `Dismissed` when `cancel` fires first, or in a
@@ -291,13 +326,18 @@ impl Questions {
     pub async fn ask(&self, question: Question, cancel: &CancellationToken) -> Answer {
         let mut question = question.visible();
         question.id = uuid::Uuid::new_v4().simple().to_string();
+        let asker = self.asker.as_ref();
+        question.subagent = asker.map(|asker| asker.subagent.clone());
         let open = Withdrawal {
             id: question.id.clone(),
-            owner: &self.0,
+            questions: self,
         };
         let (reply, answered) = oneshot::channel();
         let question = Box::new(question);
-        if self.0.send(Request::Ask { question, reply }).is_err() {
+        if let Some(asker) = asker {
+            (asker.waits)(true);
+        }
+        if self.owner.send(Request::Ask { question, reply }).is_err() {
             return Answer::Dismissed;
         }
         let answer = tokio::select! {
@@ -313,14 +353,17 @@ impl Questions {
 /// Withdraws a question when its sender is dropped. Has no effect on an answered question.
 struct Withdrawal<'a> {
     id: String,
-    owner: &'a mpsc::UnboundedSender<Request>,
+    questions: &'a Questions,
 }
 
 impl Drop for Withdrawal<'_> {
     fn drop(&mut self) {
         let id = std::mem::take(&mut self.id);
         // The owner may have ended.
-        let _ = self.owner.send(Request::Withdraw { id });
+        let _ = self.questions.owner.send(Request::Withdraw { id });
+        if let Some(asker) = &self.questions.asker {
+            (asker.waits)(false);
+        }
     }
 }
 
@@ -365,6 +408,7 @@ mod tests {
         Question {
             id: String::new(),
             origin: "a test".into(),
+            subagent: None,
             title: "Go on?".into(),
             subject: None,
             kind: QuestionKind::Confirm,

@@ -21,6 +21,9 @@ pub struct UiRequest {
     /// Who asks, for display.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub origin: String,
+    /// The id of the subagent whose work waits for the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<String>,
     /// The subject of the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
@@ -263,6 +266,7 @@ impl UiRequest {
             id: Some(question.id.clone()),
             title: question.title.clone(),
             origin: question.origin.clone(),
+            subagent: question.subagent.clone(),
             subject: question.subject.clone(),
             timeout_ms: None,
             method: UiMethod::Ask(question.kind.clone()),
@@ -274,6 +278,7 @@ impl UiRequest {
             id: None,
             title: text.to_owned(),
             origin: String::new(),
+            subagent: None,
             subject: None,
             timeout_ms: None,
             method: UiMethod::Notify(severity),
@@ -366,6 +371,7 @@ mod tests {
         Question {
             id: "q".to_owned(),
             origin: "a test".to_owned(),
+            subagent: None,
             title: "Go on?".to_owned(),
             subject: None,
             kind,

@@ -246,6 +246,7 @@ impl Confinement {
         let question = Question {
             id: String::new(),
             origin: "the sandbox".to_owned(),
+            subagent: None,
             title: "The sandbox denied this command. Run it again without the sandbox?".to_owned(),
             subject: Some(Subject::Command {
                 command: command.to_owned(),

@@ -500,6 +500,23 @@ fn use_tools(wire: &mut RpcProcess) {
     wire.call("follow_job", json!({}));
     let refused = wire.refused("kill_job", json!({"jobId": "1"}));
     assert_eq!(refused, "no background job with the id `1`");
+    assert_eq!(
+        wire.call("list_subagents", json!({})),
+        json!({"subagents": []})
+    );
+    for (command, parameters) in [
+        ("follow_subagent", json!({"subagent": "agent1"})),
+        ("unfollow_subagent", json!({"subagent": "agent1"})),
+        (
+            "steer_subagent",
+            json!({"subagent": "agent1", "text": "go on"}),
+        ),
+        ("stop_subagent", json!({"subagent": "agent1"})),
+        ("move_subagent_to_background", json!({"subagent": "agent1"})),
+    ] {
+        let refused = wire.refused(command, parameters);
+        assert_eq!(refused, "no subagent with the id `agent1`");
+    }
     use_terminals(wire);
     let tools = wire.call("list_tools", json!({}));
     assert!(tools["tools"].as_array().unwrap().len() > 5);

@@ -38,6 +38,7 @@ mod sessions;
 mod settings;
 mod side_panel;
 mod skills;
+mod subagents;
 mod terminals;
 mod tools;
 mod transcript;

@@ -13,6 +13,7 @@ fn question(kind: QuestionKind) -> Question {
     Question {
         id: String::new(),
         origin: "the tool `bash`".into(),
+        subagent: None,
         title: "Run this command?".into(),
         subject: None,
         kind,

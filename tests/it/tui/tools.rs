@@ -133,7 +133,7 @@ async fn search_results_collapse_to_their_first_lines() {
 }
 
 #[tokio::test]
-async fn task_shows_collapsed_and_expanded_subagent_steps() {
+async fn task_shows_its_subagent_and_expanded_its_steps() {
     let echo = |word: &str| json!({"command": format!("echo {word}")});
     let script = Script::new()
         .turn(|turn| {
@@ -164,12 +164,10 @@ async fn task_shows_collapsed_and_expanded_subagent_steps() {
         .await;
     screen.send("go").settled().await;
     let folded = screen.conversation();
-    assert!(folded.contains("  … 2 steps above\n"), "{folded}");
-    assert!(!folded.contains("bash echo two"), "{folded}");
-    assert!(folded.contains("  ● bash echo three\n"), "{folded}");
-    assert!(folded.contains("  2 turns · "), "{folded}");
+    assert!(folded.contains("\n  agent1 done · "), "{folded}");
+    assert!(!folded.contains("bash echo"), "{folded}");
     assert!(folded.contains("  There are five.\n"), "{folded}");
     let unfolded = screen.press("ctrl+o").conversation();
     assert!(unfolded.contains("  ● bash echo one\n"), "{unfolded}");
-    assert!(!unfolded.contains("steps above"), "{unfolded}");
+    assert!(unfolded.contains("  ● bash echo five\n"), "{unfolded}");
 }

@@ -190,3 +190,8 @@ fn long_answer_is_shown_in_pieces() {
 fn page_and_long_sessions_are_small_on_a_slow_line() {
     run_script("slow_line");
 }
+
+#[test]
+fn subagent_is_opened_steered_and_stopped() {
+    run_script("subagents");
+}

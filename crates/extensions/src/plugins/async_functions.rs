@@ -111,6 +111,7 @@ async fn ask(cx: &PluginCx, title: String, text: Option<String>, kind: QuestionK
     let question = Question {
         id: String::new(),
         origin: format!("the plugin `{}`", cx.name),
+        subagent: None,
         title,
         subject: text.map(|text| Subject::Text { text }),
         kind,

@@ -55,6 +55,8 @@ table! {
     "help" Application "" "Show keyboard shortcuts and commands" .aliases(&["keys"]).on_screens();
     "quit" Application "" "Quit osier" .by_word().aliases(&["exit"]).on_screens();
     "about" Application "" "Show version, platform and folders" .everywhere(|_| requests::one(Op::GetAbout)).in_scripts();
+    "agents" Run "" "List subagents; look into one, steer or stop it"
+        .key("subagents").everywhere(|_| requests::one(Op::ListSubagents));
     "answer" Run "" "Answer the pending question";
     "archive" Session "[off]" "Archive the session, or unarchive it" .by_word().values(&["off"]).on_screens();
     "background" Run "" "Continue the running command in the background"

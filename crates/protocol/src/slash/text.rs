@@ -6,7 +6,7 @@ use std::path::Path;
 use osier_agent::{CompactionOutcome, Event as AgentEvent};
 use osier_base::path;
 
-use crate::{CodeServerInfo, Event, Status, TransferEvent, TreeEvent};
+use crate::{CodeServerInfo, Event, Status, SubagentInfo, TransferEvent, TreeEvent};
 
 // recipe: a slash command, 2: the text of its answer, if that is new: clients without a view for it show this text
 /// The text of an event that answers a slash command; `None` for other events. Markdown.
@@ -58,6 +58,7 @@ pub fn describe(event: &Event) -> Option<String> {
             });
             lines.collect::<Vec<_>>().join("\n")
         }
+        Event::Subagents { subagents } => list_of(subagents),
         Event::SessionLog { lines } if lines.is_empty() => "The log is empty.".to_owned(),
         Event::SessionLog { lines } => {
             let lines = lines.iter().map(|line| format!("- {}", line.shown()));
@@ -88,6 +89,19 @@ pub fn describe(event: &Event) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+fn list_of(subagents: &[SubagentInfo]) -> String {
+    if subagents.is_empty() {
+        return "No subagents.".to_owned();
+    }
+    let lines = subagents.iter().map(|info| {
+        let (label, state) = (info.label(), info.status.name());
+        let gap = if info.activity.is_empty() { "" } else { ", " };
+        let (activity, tokens) = (&info.activity, info.tokens);
+        format!("- `{label}`: {state}{gap}{activity}; {tokens} tokens")
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The session: its file, messages and cost.

@@ -195,6 +195,7 @@ impl Policy {
         let question = Question {
             id: String::new(),
             origin: "the sandbox".to_owned(),
+            subagent: None,
             title: format!(
                 "Allow the network host `{destination}` for sandboxed commands of this session?"
             ),

@@ -218,6 +218,7 @@ impl Actor {
         };
         let hooks = session.policy.hooks().cloned();
         self.extensions.hooks.give_up(hooks.as_deref());
+        session.subagents.registry().close();
         // `GetState` comes after the requests before it, so that a sent prompt is stored.
         session.agent.send(osier_agent::Op::Abort);
         session.agent.send(osier_agent::Op::GetState);
@@ -327,6 +328,7 @@ impl Actor {
             mcp_changed: self.detached(|actor, news| actor.mcp_changed(news)),
             review_news: self.detached(Self::review_news),
             sampling_news: self.detached(Self::sampling_news),
+            subagent_news: self.async_detached(|actor, news| actor.subagent_news(news).boxed()),
             small_models: SmallModels::new(self.detached(Self::send_small_model)),
             terminal_news: self.detached(|actor, news| actor.terminal_news(&news)),
             jobs_changed: self.detached(|actor, ()| actor.list_jobs()),

@@ -269,7 +269,14 @@ impl Actor {
             }
             OpGroup::Shell(op) => {
                 let done = self.callback(Self::shell_ended);
-                self.work.handle(op, cx, done);
+                let session = self.session.as_ref();
+                let subagents = session.map(|session| session.subagents.registry());
+                self.work.handle(op, subagents, cx, done);
+            }
+            OpGroup::Subagent(op) => {
+                if let Some(session) = self.needs_session() {
+                    session.subagents.registry().handle(op, &self.emitter);
+                }
             }
             OpGroup::Terminal(op) => terminals::handle(op, cx),
             OpGroup::Project(op) => self.project.handle(op, cx),

@@ -2,13 +2,17 @@
 
 use super::run::Actor;
 use crate::agents::jobs::JobView;
+use crate::agents::subagents::{NewsKind, SubagentNews};
 use crate::agents::terminals::{self, TerminalNews};
+use crate::context::reminders;
 use crate::conversation::todo::StoredTodo;
 use crate::run_log;
 use crate::sessions::status::{self, StoredStatus};
-use osier_agent::ShellRun;
+use osier_agent::{AccountingEntry, ShellRun};
 use osier_protocol::questions::Request;
-use osier_protocol::{About, Event, StateOp};
+use osier_protocol::{About, EntryKind, Event, StateOp};
+use osier_tools::SUBAGENT;
+use serde_json::Value;
 
 impl Actor {
     /// Handles a request about the state of the session.
@@ -105,10 +109,46 @@ impl Actor {
         }
     }
 
+    /// Counts a call of a subagent in the background, or gives the model its answer as a watcher would.
+    pub(super) async fn subagent_news(&mut self, news: SubagentNews) {
+        let session = self.session.as_ref();
+        let Some(session) = session.filter(|session| session.id() == news.session) else {
+            return;
+        };
+        match news.kind {
+            NewsKind::JobsChanged => self.list_jobs(),
+            NewsKind::Ended(text) => terminals::wake(&session.agent, &text),
+            NewsKind::Stopped(text) => {
+                session.append(reminders::message("subagent", &text, Value::Null));
+            }
+            NewsKind::Used(entry) => {
+                if let AccountingEntry::Llm {
+                    provider,
+                    model,
+                    usage,
+                    ..
+                } = &entry
+                {
+                    let name = format!("{provider}/{model}");
+                    self.progress.usage.outside(&name, *usage);
+                    let stored = EntryKind::Usage {
+                        kind: SUBAGENT.to_owned(),
+                        provider: provider.clone(),
+                        model: model.clone(),
+                        usage: *usage,
+                    };
+                    self.store(stored).await;
+                }
+                self.publish(Event::Agent(osier_agent::Event::Accounting { entry }));
+            }
+        }
+    }
+
     pub(super) fn list_jobs(&self) {
         let session = self.session.as_ref();
         let workspace = session.map(|session| &*session.workspace);
-        JobView::list(workspace, &self.emitter);
+        let subagents = session.map(|session| session.subagents.registry());
+        JobView::list(workspace, subagents, &self.emitter);
     }
 
     /// Reads the to-do list of the current branch, once the file is indexed.

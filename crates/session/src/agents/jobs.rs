@@ -8,6 +8,7 @@ use osier_agent::{Severity, ToolUpdate, UpdateSink};
 use osier_protocol::Event;
 use osier_tools::{JobObserver, Workspace};
 
+use super::subagents::Registry;
 use crate::emitter::{Callback, Emitter};
 
 /// Reports that a job has begun or ended.
@@ -23,12 +24,17 @@ pub(crate) struct JobView {
 }
 
 impl JobView {
-    /// Publishes the jobs of the open session.
-    pub(crate) fn list(workspace: Option<&Workspace>, emitter: &Emitter) {
-        let jobs = workspace.map(Workspace::background_jobs);
-        emitter.publish(Event::Jobs {
-            jobs: jobs.unwrap_or_default(),
-        });
+    /// Publishes the jobs of the open session: commands, then subagents in the background.
+    pub(crate) fn list(
+        workspace: Option<&Workspace>,
+        subagents: Option<&Registry>,
+        emitter: &Emitter,
+    ) {
+        let mut jobs = workspace
+            .map(Workspace::background_jobs)
+            .unwrap_or_default();
+        jobs.extend(subagents.map(Registry::jobs).unwrap_or_default());
+        emitter.publish(Event::Jobs { jobs });
     }
 
     /// Publishes the output of the job `id` from now on, and no longer that of another.

@@ -1,11 +1,12 @@
 //! The requests about the user's shell and background jobs.
 
-use osier_agent::{Severity, ShellRun};
-use osier_protocol::ShellOp;
+use osier_agent::{Output, Severity, ShellRun};
+use osier_protocol::{Event, ShellOp, SubagentOp};
 
 use super::fan::FanState;
 use super::jobs::JobView;
 use super::shell::UserShell;
+use super::subagents::Registry;
 use crate::cx::Cx;
 use crate::emitter::Callback;
 
@@ -18,14 +19,35 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Handles a request about commands. `done` gets the result of the user's.
-    pub(crate) fn handle(&mut self, op: ShellOp, cx: Cx<'_>, done: Callback<Box<ShellRun>>) {
+    /// Handles a request about commands and jobs. `done` gets the result of the user's command.
+    pub(crate) fn handle(
+        &mut self,
+        op: ShellOp,
+        subagents: Option<&Registry>,
+        cx: Cx<'_>,
+        done: Callback<Box<ShellRun>>,
+    ) {
+        let is_subagent = |id: &str| subagents.is_some_and(|subagents| subagents.has(id));
         let emitter = cx.emitter;
         let workspace = cx.session.map(|session| &session.workspace);
         match (op, workspace) {
             (ShellOp::AbortShell, _) => self.shell.cancel(),
             (ShellOp::ListJobs, _) => {
-                JobView::list(workspace.map(|workspace| &**workspace), emitter);
+                JobView::list(workspace.map(|workspace| &**workspace), subagents, emitter);
+            }
+            (ShellOp::FollowJob { id: Some(id) }, _) if is_subagent(&id) => {
+                self.jobs.unfollow();
+                let text = format!("/agents shows the conversation of {id}\n");
+                let output = Output {
+                    text,
+                    ..Output::default()
+                };
+                emitter.publish(Event::JobOutput { id, output });
+            }
+            (ShellOp::KillJob { id: subagent }, _) if is_subagent(&subagent) => {
+                if let Some(subagents) = subagents {
+                    subagents.handle(SubagentOp::StopSubagent { subagent }, emitter);
+                }
             }
             (ShellOp::FollowJob { id: Some(id) }, Some(workspace)) => {
                 self.jobs.follow(&id, workspace, emitter);

@@ -223,6 +223,7 @@ pub(crate) fn ask_about_claude(
         let question = Question {
             id: String::new(),
             origin: "Claude Code".to_owned(),
+            subagent: None,
             title: format!("`{shown}` has hooks. Run them in osier, too?"),
             subject: Some(Subject::Text {
                 text: found.join("\n"),

@@ -82,6 +82,7 @@ pub(crate) async fn refusal(
     let question = Question {
         id: String::new(),
         origin: reason.clone(),
+        subagent: None,
         title: format!("Switch from {} to {}?", switch.from, switch.to),
         subject: None,
         kind: QuestionKind::Confirm,

@@ -33,6 +33,7 @@ impl SeveralModels {
             let question = Question {
                 id: String::new(),
                 origin: "osier".to_owned(),
+                subagent: None,
                 title: format!("`{}` fits several models. Which one?", self.wanted),
                 subject: None,
                 kind: QuestionKind::Select {

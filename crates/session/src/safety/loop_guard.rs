@@ -73,6 +73,7 @@ impl LoopGuard {
         let question = Question {
             id: String::new(),
             origin: "osier".to_owned(),
+            subagent: None,
             title: format!("{}. Continue?", capitalised(&what)),
             subject: None,
             kind: QuestionKind::Confirm,

@@ -76,6 +76,7 @@ impl ProgramGuard for ProgramTrust {
         let question = Question {
             id: String::new(),
             origin: "this project".to_owned(),
+            subagent: None,
             title: TITLE.to_owned(),
             subject: Some(Subject::Text {
                 text: listed.join("\n"),

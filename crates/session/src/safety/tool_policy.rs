@@ -152,6 +152,18 @@ impl ToolPolicy {
         self
     }
 
+    /// This policy for a subagent: its questions name it, and `waits` hears when one begins and ends.
+    pub(crate) fn asking_for(
+        &self,
+        subagent: &str,
+        waits: impl Fn(bool) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            questions: self.questions.of_subagent(subagent, waits),
+            ..self.clone()
+        }
+    }
+
     /// This policy for an agent of a hook: its calls run no hooks, and nobody answers its questions.
     pub(crate) fn of_hooks(&self) -> Self {
         Self {

@@ -244,6 +244,7 @@ fn question(subject: String, title: &str) -> Question {
     Question {
         id: String::new(),
         origin: "this project".to_owned(),
+        subagent: None,
         title: title.to_owned(),
         subject: Some(Subject::Text { text: subject }),
         kind: QuestionKind::Confirm,

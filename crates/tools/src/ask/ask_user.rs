@@ -260,6 +260,7 @@ fn dialog(items: &[Item]) -> Question {
     Question {
         id: String::new(),
         origin: "the model".to_owned(),
+        subagent: None,
         title,
         subject: (!text.is_empty()).then_some(Subject::Text { text }),
         kind,

@@ -97,6 +97,8 @@ pub(crate) enum Action {
     },
     /// Shows the terminal that is about to start, and types in it.
     TypeInNewTerminal,
+    /// Shows the conversation of a subagent.
+    ShowSubagent(Box<osier_protocol::SubagentInfo>),
     /// Shows the details of an MCP server and its actions.
     ShowServer(String),
     /// Searches the conversation for this text.

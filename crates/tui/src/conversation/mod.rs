@@ -5,6 +5,7 @@ pub(crate) mod budget;
 pub(crate) mod code_servers;
 pub(crate) mod jobs;
 pub(crate) mod search;
+pub(crate) mod subagents;
 pub(crate) mod terminals;
 pub(crate) mod transcript;
 pub(crate) mod usage;

@@ -415,11 +415,11 @@ impl Activity {
             let work = work.unwrap_or("nothing ran");
             return format!("Not connected, last known: {work} ");
         }
-        let silent = time(now.saturating_duration_since(lost));
+        let silent = running_time(now.saturating_duration_since(lost));
         match work.zip(self.since()) {
             None => format!("Not connected for {silent}"),
             Some((work, since)) => {
-                let reached = time(lost.saturating_duration_since(since));
+                let reached = running_time(lost.saturating_duration_since(since));
                 format!("Not connected for {silent} · last known: {work}, {reached}")
             }
         }
@@ -467,7 +467,7 @@ impl Activity {
             }
             Work::Shell { .. } => {
                 row.push(" Running · esc to stop · ", Token::Muted);
-                row.push(time(elapsed), Token::Working);
+                row.push(running_time(elapsed), Token::Working);
             }
             Work::Retrying {
                 until,
@@ -490,7 +490,8 @@ impl Activity {
     }
 }
 
-fn time(elapsed: Duration) -> String {
+/// A time that runs: `9s`, `4:05`, `2h07`.
+pub(crate) fn running_time(elapsed: Duration) -> String {
     let mut text = String::with_capacity(TIME_COLUMNS);
     write_time(&mut text, elapsed);
     text
@@ -512,7 +513,7 @@ fn write_time(text: &mut String, elapsed: Duration) {
 /// with every tick.
 fn timed(elapsed: Duration, step: Option<&str>, tokens: Option<usize>) -> String {
     if step.is_none() && tokens.is_none() {
-        return time(elapsed);
+        return running_time(elapsed);
     }
     let step = step.unwrap_or_default();
     let gap = if step.is_empty() { "" } else { " · " };

@@ -1,34 +1,44 @@
 //! Subagents: the `task` tool runs a separate agent, which shares only the working tree with its caller. Its progress is
 //! shown under the call; its last answer is the result of the call.
 //!
+//! Its work is a task of its own (`subagent`), so that the call can return while it continues in the background. The
+//! registry lists the subagents of the session for clients, which follow, steer and stop them.
+//!
 //! A subagent has no `task` tool: there is one level. The same policy applies to its calls as to those of its caller.
 
 mod definition;
+mod details;
+mod news;
+mod record;
+mod registry;
 mod reload;
+mod subagent;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::safety::tool_policy::ToolPolicy;
 use osier_extensions::hooks::Role;
-use osier_protocol::{Review, Spending};
 
 use definition::Definition;
+pub use details::{TaskDetails, TaskStep};
+pub(crate) use news::{NewsKind, SubagentNews};
 use osier_agent::{
-    Agent, AgentConfig, CheckedCall, Interceptor, PreparedCall, Preparing, RetryPolicy, RunOutcome,
-    Spellings, Tool, ToolContext, ToolDecision, ToolOutput, ToolSet, ToolSource, ToolStatus,
-    ToolUpdate, Transport, prepare_typed,
+    Agent, AgentConfig, CheckedCall, Interceptor, PreparedCall, Preparing, RetryPolicy, Spellings,
+    Tool, ToolContext, ToolDecision, ToolOutput, ToolSet, ToolSource, Transport, prepare_typed,
 };
 use osier_llm::{Model, ThinkingLevel, ToolSpec};
 use osier_permissions::DenyRules;
 use osier_tools::{SUBAGENT, ToolEffect};
+pub(crate) use registry::Registry;
+use subagent::{Started, Subagent, Task};
 
 /// Subagents of one session that run in parallel; more wait.
 const PARALLEL: usize = 4;
@@ -49,9 +59,13 @@ pub(crate) struct Subagents {
     policy: ToolPolicy,
     cwd: std::path::PathBuf,
     retry: RetryPolicy,
-    places: Semaphore,
+    places: Arc<Semaphore>,
+    registry: Arc<Registry>,
     offer: Mutex<Offer>,
 }
+
+/// A definition, and its model if it has one.
+type Defined = (Definition, Option<Arc<Model>>);
 
 /// The state that changes while the session is open.
 #[derive(Debug, Default)]
@@ -60,7 +74,7 @@ struct Offer {
     thinking: ThinkingLevel,
     /// The tools that the session is limited to; all if not set.
     limit: Option<Vec<String>>,
-    definitions: Vec<(Definition, Option<Arc<Model>>)>,
+    definitions: Vec<Defined>,
     /// Not set while subagents are disabled.
     tool: Option<Arc<dyn Tool>>,
 }
@@ -72,6 +86,7 @@ impl Subagents {
         policy: ToolPolicy,
         cwd: std::path::PathBuf,
         retry: RetryPolicy,
+        registry: Arc<Registry>,
     ) -> Arc<Self> {
         Arc::new(Self {
             transport,
@@ -79,7 +94,8 @@ impl Subagents {
             policy,
             cwd,
             retry,
-            places: Semaphore::new(PARALLEL),
+            places: Arc::new(Semaphore::new(PARALLEL)),
+            registry,
             offer: Mutex::default(),
         })
     }
@@ -99,7 +115,7 @@ impl Subagents {
     }
 
     /// Offers the tool with these definitions.
-    pub(crate) fn offer(self: &Arc<Self>, definitions: Vec<(Definition, Option<Arc<Model>>)>) {
+    pub(crate) fn offer(self: &Arc<Self>, definitions: Vec<Defined>) {
         let spec = spec(&definitions);
         let tool = TaskTool {
             spec,
@@ -116,34 +132,47 @@ impl Subagents {
         known.definitions = definitions;
     }
 
-    /// Starts an agent for a task. Returns it and the name of its model.
-    fn start(&self, kind: Option<&str>) -> Result<(Agent, String), String> {
+    /// The subagents that run or ended.
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The definition with this name, and its model if it has one.
+    ///
+    /// # Errors
+    /// There is none with this name.
+    fn find(&self, kind: Option<&str>) -> Result<Option<Defined>, String> {
+        let Some(kind) = kind else { return Ok(None) };
+        let known = self.offer.lock();
+        let mut definitions = known.definitions.iter();
+        let found = definitions.find(|(definition, _)| definition.name == kind);
+        found.cloned().map(Some).ok_or_else(|| {
+            let names = known.definitions.iter();
+            let names: Vec<&str> = names.map(|(known, _)| known.name.as_str()).collect();
+            let names = names.join(", ");
+            format!("unknown agent `{kind}`; expected one of {names}")
+        })
+    }
+
+    /// Starts the agent of `subagent` for a task. Returns it and the name of its model.
+    fn start(&self, kind: Option<&str>, subagent: &Arc<Subagent>) -> Started {
+        let found = self.find(kind)?;
         let (models, thinking, definition, limit) = {
             let known = self.offer.lock();
-            let found = known
-                .definitions
-                .iter()
-                .find(|(definition, _)| Some(definition.name.as_str()) == kind);
-            if let (Some(kind), None) = (kind, found) {
-                let names = known.definitions.iter();
-                let names: Vec<&str> = names.map(|(known, _)| known.name.as_str()).collect();
-                return Err(format!(
-                    "unknown agent `{kind}`; expected one of {}",
-                    names.join(", ")
-                ));
-            }
-            let models = match found.and_then(|(_, model)| model.clone()) {
-                Some(model) => vec![model],
-                None => known.models.clone(),
-            };
-            let definition = found.map(|(definition, _)| definition.clone());
+            let (definition, model) = found.unwrap_or_default();
+            let models = model.map_or_else(|| known.models.clone(), |model| vec![model]);
             (models, known.thinking, definition, known.limit.clone())
         };
         let Some(model) = models.first() else {
             return Err("no model is selected".to_owned());
         };
-        let definition = definition.unwrap_or_default();
-        let workspace = Arc::new(self.policy.workspace(&self.cwd));
+        let asker = Arc::downgrade(subagent);
+        let policy = self.policy.asking_for(&subagent.id, move |begins| {
+            if let Some(subagent) = asker.upgrade() {
+                subagent.asks(begins);
+            }
+        });
+        let workspace = Arc::new(policy.workspace(&self.cwd));
         let mut tools = osier_tools::build(&workspace, definition.tools.as_deref())
             .map_err(|error| format!("{error}: {}", error.hint()))?;
         // Nobody watches a subagent: a question would block its caller.
@@ -160,18 +189,16 @@ impl Subagents {
         let role = Role::SubAgent {
             kind: kind.map(str::to_owned),
         };
-        let (hooks, gate) = self.policy.interceptors(&workspace, role);
-        let mut interceptors: Vec<Arc<dyn Interceptor>> = vec![
-            Arc::new(Rules(self.rules.clone())),
-            self.policy.plan_reminder(),
-        ];
+        let (hooks, gate) = policy.interceptors(&workspace, role);
+        let mut interceptors: Vec<Arc<dyn Interceptor>> =
+            vec![Arc::new(Rules(self.rules.clone())), policy.plan_reminder()];
         interceptors.extend(hooks.map(|hooks| hooks as Arc<dyn Interceptor>));
         if !definition.denied.is_empty() {
             let denied = DenyRules::new(&self.cwd, &definition.denied);
             interceptors.push(Arc::new(denied));
         }
         interceptors.push(Arc::new(gate));
-        interceptors.extend(self.policy.guards());
+        interceptors.extend(policy.guards());
         let name = model.reference();
         let config = AgentConfig {
             models: models.clone(),
@@ -205,68 +232,11 @@ struct Arguments {
     agent: Option<String>,
 }
 
-/// The details of a task that are stored, to show it when the session is opened again.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TaskDetails {
-    pub agent: Option<String>,
-    /// `PROVIDER/ID`.
-    pub model: String,
-    pub turns: u32,
-    pub steps: Vec<TaskStep>,
-    pub spending: Spending,
-}
-
-/// A tool call of a subagent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TaskStep {
-    pub call_id: String,
-    pub tool: String,
-    pub arguments: Value,
-    /// Name of its `ToolStatus`; not set while it runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<String>,
-}
-
-impl TaskDetails {
-    /// Updates the details from an event of the subagent.
-    pub fn on_event(&mut self, event: &osier_agent::Event) {
-        match event {
-            osier_agent::Event::TurnStart { turn } => self.turns = *turn,
-            osier_agent::Event::ToolExecutionStart {
-                call_id,
-                tool_name,
-                arguments,
-            } => self.steps.push(TaskStep {
-                call_id: call_id.clone(),
-                tool: tool_name.clone(),
-                arguments: arguments.clone(),
-                status: None,
-            }),
-            osier_agent::Event::ToolExecutionEnd {
-                call_id, result, ..
-            } => {
-                if let Some(review) = Review::of(&result.details) {
-                    self.spending.review(&review);
-                }
-                let mut steps = self.steps.iter_mut();
-                if let Some(step) = steps.find(|step| step.call_id == *call_id) {
-                    step.status = Some(result.status.name().to_owned());
-                }
-            }
-            osier_agent::Event::Accounting { entry } => self.spending.add(entry),
-            _ => {}
-        }
-    }
-}
-
-fn spec(definitions: &[(Definition, Option<Arc<Model>>)]) -> ToolSpec {
-    let mut description = "Give a task to a subagent with a separate context, for work whose details you do not \
-        need. Include everything it has to know: it does not see this conversation. Several calls run in parallel."
+fn spec(definitions: &[Defined]) -> ToolSpec {
+    let mut description = "Have a subagent do work whose details you do not need. It sees only the prompt, and you get \
+        its answer. Several calls run in parallel."
         .to_owned();
-    let mut properties =
-        json!({"prompt": {"type": "string", "description": "the task, and what to return"}});
+    let mut properties = json!({"prompt": {"type": "string"}});
     if !definitions.is_empty() {
         description.push_str(" Agents:");
         for (definition, _) in definitions {
@@ -328,108 +298,37 @@ impl Tool for TaskTool {
     fn prepare(self: Arc<Self>, arguments: Value) -> Preparing {
         prepare_typed(arguments, async move |arguments: Arguments| {
             Ok(PreparedCall::new(async move |cx| {
-                self.start(&arguments, &cx).await
+                self.start(arguments, &cx).await
             }))
         })
     }
 }
 
 impl TaskTool {
-    async fn start(&self, arguments: &Arguments, cx: &ToolContext) -> ToolOutput {
+    async fn start(&self, arguments: Arguments, cx: &ToolContext) -> ToolOutput {
         let Some(agents) = self.agents.upgrade() else {
             return ToolOutput::error("the session is closing");
         };
-        let place = tokio::select! {
-            place = agents.places.acquire() => place,
-            () = cx.cancel.cancelled() => {
-                return ToolOutput::failed(ToolStatus::Aborted, "interrupted before it started");
-            }
+        if let Err(message) = agents.find(arguments.agent.as_deref()) {
+            return ToolOutput::error(message);
+        }
+        let weak = std::sync::Weak::clone(&self.agents);
+        let kind = arguments.agent.clone();
+        let task = Task {
+            prompt: arguments.prompt,
+            kind: arguments.agent,
+            places: Arc::clone(&agents.places),
+            start: Box::new(move |subagent| {
+                let agents = weak.upgrade().ok_or("the session is closing")?;
+                agents.start(kind.as_deref(), subagent)
+            }),
         };
-        let output = match agents.start(arguments.agent.as_deref()) {
-            Ok((agent, model)) => follow(&agent, arguments, model, cx).await,
-            Err(message) => ToolOutput::error(message),
-        };
-        drop(place);
-        output
+        let subagent = Subagent::new(agents.registry.next(), &task, &cx.call_id);
+        let (work, output) = subagent.begin(task, cx);
+        agents.registry.add(Arc::clone(&subagent), work);
+        drop(agents);
+        subagent.result(output).await
     }
-}
-
-/// Runs the subagent until it ends or is interrupted.
-async fn follow(
-    agent: &Agent,
-    arguments: &Arguments,
-    model: String,
-    cx: &ToolContext,
-) -> ToolOutput {
-    let mut details = TaskDetails {
-        agent: arguments.agent.clone(),
-        model,
-        ..TaskDetails::default()
-    };
-    let mut events = agent.subscribe();
-    agent.prompt(arguments.prompt.clone(), Vec::new());
-    let mut aborted = false;
-    let outcome = loop {
-        let event = tokio::select! {
-            event = events.recv() => event,
-            () = cx.cancel.cancelled(), if !aborted => {
-                aborted = true;
-                agent.abort();
-                continue;
-            }
-        };
-        let Some(event) = event else {
-            break RunOutcome::Interrupted;
-        };
-        details.on_event(&event);
-        if let osier_agent::Event::AgentSettled { outcome } = &event {
-            break outcome.clone();
-        }
-        if is_shown(&event) {
-            let event = Box::new(event);
-            cx.updates.send(ToolUpdate::Agent { event });
-        }
-    };
-    let answer = agent.last_answer();
-    let details = json!(details);
-    match outcome {
-        RunOutcome::Completed => {
-            let answer = answer.unwrap_or_else(|| "(no answer)".to_owned());
-            ToolOutput::success(answer, details)
-        }
-        RunOutcome::Interrupted => ToolOutput {
-            details,
-            ..ToolOutput::failed(
-                ToolStatus::Aborted,
-                match answer {
-                    Some(answer) => format!("interrupted; the answer so far: {answer}"),
-                    None => "interrupted before the first answer".to_owned(),
-                },
-            )
-        },
-        failed => {
-            let message = failed.error().unwrap_or_default();
-            ToolOutput {
-                details,
-                ..ToolOutput::error(format!("the subagent failed: {message}"))
-            }
-        }
-    }
-}
-
-/// Whether the user sees an event: text deltas and logs are not shown.
-fn is_shown(event: &osier_agent::Event) -> bool {
-    matches!(
-        event,
-        osier_agent::Event::TurnStart { .. }
-            | osier_agent::Event::MessageEnd { .. }
-            | osier_agent::Event::ToolExecutionStart { .. }
-            | osier_agent::Event::ToolExecutionEnd { .. }
-            | osier_agent::Event::RetryScheduled { .. }
-            | osier_agent::Event::ProviderSwitched { .. }
-            | osier_agent::Event::Notice { .. }
-            | osier_agent::Event::Accounting { .. }
-    )
 }
 
 /// The interceptors of the caller, for tool calls only.

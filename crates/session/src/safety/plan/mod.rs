@@ -91,6 +91,7 @@ impl PlanMode {
         Question {
             id: String::new(),
             origin: format!("the tool `{PLAN_TOOL}`"),
+            subagent: None,
             title: "Approve this plan?".to_owned(),
             subject: Some(Subject::Markdown {
                 text: plan.to_owned(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::agents::subagents::SubagentNews;
 use crate::agents::terminals::TerminalNews;
 use crate::context::nearby::Nearby;
 use crate::conversation::budget::SessionBudget;
@@ -30,6 +31,7 @@ pub(crate) struct SessionContext {
     pub trust_decided: Callback<TrustDecision>,
     pub review_news: Callback<ReviewNews>,
     pub sampling_news: Callback<SamplingNews>,
+    pub subagent_news: Callback<SubagentNews>,
     pub small_models: SmallModels,
     pub questions: Questions,
     pub policy: ToolPolicy,

@@ -19,7 +19,7 @@ use self::file::{Opened, open_file};
 use self::following::Following;
 use self::listeners::{Listeners, listeners};
 use crate::agents::jobs;
-use crate::agents::subagents::Subagents;
+use crate::agents::subagents::{Registry, Subagents};
 use crate::agents::terminals;
 use crate::choices::{BranchChoices, Origin};
 use crate::context::prompt::session_prompt;
@@ -43,6 +43,7 @@ use crate::safety::trust;
 use crate::setup::{SessionChoice, SessionSetup};
 use osier_agent::{
     Agent, AgentConfig, AgentMessage, History, Interceptor, RetryPolicy, Subscription, Tool,
+    Transport,
 };
 use osier_llm::{StopReason, ThinkingLevel};
 use osier_mcp::{ElicitationRules, Mcp, Sampler};
@@ -135,8 +136,8 @@ impl OpenSession {
         } = listeners(setup, &context, &policy, &store, &workspace, (&mcp, &code));
         let transport = budget.transport(models.transport());
         let following = Following::new(setup, models, &context, (&mcp, &workspace), &transport);
-        let (calls, cwd) = (Arc::clone(&transport), setup.cwd.clone());
-        let subagents = Subagents::new(calls, rules.clone(), policy.clone(), cwd, retry(setup));
+        let calls = Arc::clone(&transport);
+        let subagents = subagents(setup, &context, &store, (&policy, &rules), calls);
         let config = AgentConfig {
             transport,
             models: models.call_order(),
@@ -365,6 +366,20 @@ fn start_servers(
     }
     policy.set_server_tools(Box::new(mcp::NamedTools(mcp.names())));
     mcp
+}
+
+/// The subagents of the session in `store`. They call models with `transport`.
+fn subagents(
+    setup: &SessionSetup,
+    context: &SessionContext,
+    store: &SessionStore,
+    (policy, rules): (&ToolPolicy, &[Arc<dyn Interceptor>]),
+    transport: Arc<dyn Transport>,
+) -> Arc<Subagents> {
+    let (emitter, news) = (context.emitter.clone(), context.subagent_news.clone());
+    let registry = Registry::new(store.id(), emitter, news);
+    let (rules, policy, cwd) = (rules.to_vec(), policy.clone(), setup.cwd.clone());
+    Subagents::new(transport, rules, policy, cwd, retry(setup), registry)
 }
 
 fn workspace(

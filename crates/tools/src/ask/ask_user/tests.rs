@@ -26,6 +26,7 @@ fn shown(title: &str, subject: Option<&str>, kind: QuestionKind) -> Question {
     Question {
         id: String::new(),
         origin: "the model".into(),
+        subagent: None,
         title: title.into(),
         subject: subject.map(|text| Subject::Text { text: text.into() }),
         kind,

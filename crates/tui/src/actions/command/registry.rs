@@ -240,6 +240,8 @@ macro_rules! commands {
                 Trust "trust";
                 ToggleTodo "todo" .feature();
                 Jobs "jobs" .feature();
+                Subagents "agents" .feature();
+                Background "background";
                 Terminals "terminal" .feature().queries(&["shell", "new terminal", "pty"]).parse(arguments::terminal);
                 ModelPicker "model" .feature().queries(&["favourite", "favorite", "favourites"]);
                 CycleThinking "thinking";

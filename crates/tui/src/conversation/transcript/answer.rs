@@ -55,6 +55,7 @@ impl Transcript {
                     cell.phase = Phase::Running;
                 });
                 self.show_proposal(call_id);
+                self.show_subagent_of(call_id);
             }
             Event::ToolExecutionUpdate { call_id, update } => {
                 if let Some(place) = self.near.calls.get(call_id).copied() {

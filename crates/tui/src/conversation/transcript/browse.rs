@@ -2,7 +2,7 @@
 //! and opening a block in another program.
 
 use super::state::Transcript;
-use crate::actions::{Command, Effect, Outbox, Toast, Viewer};
+use crate::actions::{Action, Command, Effect, Outbox, Toast, Viewer};
 use crate::drawing::frame;
 use osier_protocol::Landmark;
 use osier_term::Keymap;
@@ -95,6 +95,8 @@ impl Transcript {
         self.browsing = true;
         if self.picked_text().is_none() {
             self.pick_next(true);
+        } else if let Some(info) = self.picked_subagent() {
+            outbox.push(Action::ShowSubagent(Box::new(info)));
         } else if !self.toggle_picked() {
             outbox.push(Toast::info("this block cannot be collapsed"));
         }

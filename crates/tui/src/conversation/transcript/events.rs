@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::cell::{Body, Cell};
 use super::pages::PageResult;
 use super::shell::ShellCell;
-use super::state::{Position, Started, Transcript};
+use super::state::{Position, Reported, Started, Transcript};
 use super::strip::{SWITCHED, Strip};
 use super::tool::{Phase, ToolCell};
 use osier_agent::{AgentMessage, Severity, ToolResultMessage};
@@ -104,6 +104,7 @@ impl Transcript {
                     self.notice(Severity::Info, &text);
                 }
             }
+            Event::Subagents { subagents } => return self.set_subagents(subagents),
             Event::QuestionAsked { question } => self.propose(question),
             Event::QuestionClosed { id } => self.withdraw(|question| question == id),
             Event::Questions { questions } => {
@@ -177,6 +178,7 @@ impl Transcript {
         self.asked = None;
         self.shells.clear();
         self.proposals.clear();
+        self.subagents = Reported::default();
         self.terminals.clear();
         for message in messages {
             if let AgentMessage::ToolResult(result) = &*message.message {

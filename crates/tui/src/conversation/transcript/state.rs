@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::cell::{Body, Cell};
 use super::cell_style::CellStyle;
 use super::strip::Strip;
 use crate::actions::{Effect, Outbox, Toast};
 use osier_protocol::questions::Question;
-use osier_protocol::{Landmark, Op};
+use osier_protocol::{Landmark, Op, SubagentInfo};
 use osier_settings::{Density, ScreenSettings};
 use osier_store::Needle;
 use osier_term::KeyPress;
@@ -78,8 +79,17 @@ pub struct Transcript {
     pub(super) placed: Vec<PlacedStrip>,
     /// The questions about calls that wait. A question can come before its call.
     pub(super) proposals: Vec<Question>,
+    pub(super) subagents: Reported,
     /// The question that is open: the conversation ends with its call.
     pub(super) open_question: Option<String>,
+}
+
+/// The subagents as they were reported last.
+#[derive(Debug, Default)]
+pub(super) struct Reported {
+    pub(super) infos: Vec<SubagentInfo>,
+    /// When a tick counted the time of the running ones last.
+    pub(super) counted: Option<Instant>,
 }
 
 #[derive(Debug)]

@@ -445,7 +445,9 @@ fn describe(question: &Question, columns: usize) -> String {
         question.kind,
         QuestionKind::Permission { .. } | QuestionKind::Plan { .. }
     );
-    let origin = if has_origin {
+    let origin = if let Some(subagent) = &question.subagent {
+        format!("{subagent}: ")
+    } else if has_origin {
         format!("{}: ", text::unticked(&one_line(&question.origin, columns)))
     } else {
         String::new()

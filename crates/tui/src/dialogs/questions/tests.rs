@@ -16,6 +16,7 @@ fn question(id: &str) -> Question {
     Question {
         id: id.to_owned(),
         origin: "the tool `x`".to_owned(),
+        subagent: None,
         title: "Continue?".to_owned(),
         subject: None,
         kind: QuestionKind::Confirm,
@@ -126,6 +127,7 @@ fn long_commands_are_counted() {
 fn a_line_that_is_too_long_keeps_the_sentence_that_asks() {
     let trust = Question {
         origin: "this project".to_owned(),
+        subagent: None,
         title: "Servers start in it only with trust. Trust this folder?".to_owned(),
         subject: Some(Subject::Text {
             text: "no settings".to_owned(),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::actions::Action;
-use crate::conversation::terminals;
+use crate::conversation::{subagents, terminals};
 use crate::dialogs::{permissions, questions};
 use crate::history::{Changes, sessions};
 use crate::input::{keymap, prompt::Submission};
@@ -93,6 +93,7 @@ impl App {
             Action::TypeInNewTerminal => {
                 terminals::open_new(self.footer.terminals, overlays, outbox);
             }
+            Action::ShowSubagent(info) => subagents::open_page(&info, overlays, outbox, now),
             Action::ShowServer(name) => self.servers.open_menu(&name, overlays, outbox),
             action @ (Action::Search(_) | Action::StepSearch { .. } | Action::EndSearch) => {
                 self.search
@@ -100,9 +101,7 @@ impl App {
             }
             Action::ToggleTool(name) => self.tools.toggle(&name, overlays, outbox),
             Action::EditSetting(name) => self.settings_editor.edit(name, overlays, outbox),
-            Action::AddRule(effect) => {
-                permissions::add_rule(effect, self.tools.names(), overlays);
-            }
+            Action::AddRule(rule) => permissions::add_rule(rule, self.tools.names(), overlays),
             Action::CaptureKeys { context, command } => {
                 keymap::capture_keys(context, command, overlays);
             }

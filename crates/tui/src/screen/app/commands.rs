@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::actions::{Command, Toast, command::Category, command::Run, command::run_slash};
-use crate::conversation::{budget, code_servers, jobs, terminals};
+use crate::conversation::{budget, code_servers, jobs, subagents, terminals};
 use crate::dialogs::{accounts, guide, help, hooks, project_map, skills};
 use crate::history::{Tree, sessions, tabs, tree};
 use crate::input::keymap;
@@ -114,6 +114,7 @@ impl App {
                 self.side_panel.forget_layout();
             }
             Command::Jobs => jobs::open(overlays, outbox, now),
+            Command::Subagents => subagents::open(overlays, outbox, now),
             Command::Terminals => terminals::open(overlays, outbox),
             _ => return None,
         }

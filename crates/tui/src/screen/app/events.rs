@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::App;
 use crate::actions::{Command, Effect, Toast};
-use crate::conversation::{Transcript, jobs, terminals, usage};
+use crate::conversation::{Transcript, jobs, subagents, terminals, usage};
 use crate::dialogs::{about, accounts, hooks, project_map, skills, switch_costs};
 use crate::history::{
     TreeContext, checkpoints, compaction, context, fan, sessions, transfer, tree,
@@ -43,6 +43,7 @@ impl App {
             }
         }
         tree::refresh(&mut self.overlays, event);
+        subagents::on_event(event, &mut self.footer, &mut self.overlays, now);
         self.apply_actions(now);
         if self.overlays.top() != top && !self.prompt.editor.is_empty() {
             self.late.opened(self.overlays.top(), now);
@@ -145,6 +146,7 @@ impl App {
         self.footer.cache.clear();
         self.footer.budget = BudgetState::default();
         self.footer.terminals = 0;
+        self.footer.subagents = 0;
         self.footer.code_servers = Vec::new();
         for stored in messages {
             if matches!(*stored.message, AgentMessage::CompactionSummary(_)) {
@@ -189,7 +191,8 @@ impl App {
     /// Events of accounts, settings and transfers, and of what projects and plugins add.
     fn on_account(&mut self, event: &Event) {
         // A question that opens by itself takes no keys from what the user does.
-        let is_behind = !self.overlays.is_empty() || self.transcript.is_browsing();
+        let is_page = subagents::is_asked_on_page(event, &mut self.overlays);
+        let is_behind = !is_page && (!self.overlays.is_empty() || self.transcript.is_browsing());
         let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
         match event {
             Event::Transfer(event) => transfer::on_event(event, &mut self.transcript),

@@ -28,7 +28,7 @@ use osier_term::{Highlighted, Highlighter, KeyPress, Keymap, Theme};
 
 use self::focus::Focus;
 use crate::actions::{Action, Command, Effect, Outbox, Toast};
-use crate::conversation::{Search, Transcript, jobs, terminals};
+use crate::conversation::{Search, Transcript, jobs, subagents, terminals};
 use crate::dialogs::{
     Models, PermissionsDialog, Questions, Servers, SettingsEditor, ThemeChoice, Tools, appearance,
 };
@@ -353,12 +353,13 @@ impl App {
     /// When the screen changes next without an event.
     pub fn next_change(&self, now: Instant) -> NextChange {
         let jobs = jobs::next_change(&self.overlays, self.footer.jobs, now);
+        let agents = subagents::next_change(self.footer.subagents, now);
         let activity = self.activity.next_change(now);
         let finding = self.prompt.editor.is_finding().then_some(now);
         let edge = self.pointer.next_edge_step();
         let cache = self.footer.cache.next_change(now);
         NextChange {
-            decoration: [activity, jobs, cache].into_iter().flatten().min(),
+            decoration: [activity, jobs, agents, cache].into_iter().flatten().min(),
             work: [edge, finding].into_iter().flatten().min(),
         }
     }
@@ -374,7 +375,8 @@ impl App {
         let model = footer.model.as_ref().filter(|_| is_idle);
         let tokens = footer.context_tokens;
         let counted = footer.cache.update(model, tokens, clock::now_ms());
-        self.outbox.redraw(found || scrolled || counted);
+        let aged = self.transcript.count_subagents(now);
+        self.outbox.redraw(found || scrolled || counted || aged);
     }
 
     /// Moves the state that belongs to the terminal here from the tab that was in front.

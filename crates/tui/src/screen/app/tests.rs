@@ -94,6 +94,7 @@ fn asked(now: Instant) -> (App, Instant) {
     let question = Question {
         id: "q".to_owned(),
         origin: "the tool `edit`".to_owned(),
+        subagent: None,
         title: "Make this change?".to_owned(),
         subject: Some(Subject::Diff {
             path: "src/a.rs".to_owned(),
@@ -503,6 +504,7 @@ fn a_plan_has_the_rows_that_the_conversation_does_not_need() {
         let question = Question {
             id: "q".to_owned(),
             origin: String::new(),
+            subagent: None,
             title: "Approve this plan?".to_owned(),
             subject: Some(Subject::Markdown { text: plan.clone() }),
             kind: QuestionKind::Plan {

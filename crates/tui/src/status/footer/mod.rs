@@ -49,6 +49,8 @@ pub struct Footer {
     /// Tokens of the newest answer: how full the window is.
     pub context_tokens: u64,
     pub cache: CacheCountdown,
+    /// Subagents that have not ended.
+    pub subagents: usize,
     /// Background jobs that run.
     pub jobs: usize,
     /// Terminals that run.

@@ -8,6 +8,7 @@ mod result;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ use osier_base::ansi::{Run, carried};
 use osier_base::text;
 use osier_llm::{ContentBlock, ToolCall};
 use osier_protocol::questions::{Question, Subject};
-use osier_protocol::{Effect, Review};
+use osier_protocol::{Effect, Review, SubagentInfo};
 use osier_session::subagents::TaskDetails;
 use osier_settings::Density;
 use osier_term::widgets::diff;
@@ -68,6 +69,8 @@ pub(crate) struct ToolCell {
     status: String,
     /// The events of the agent that the call runs.
     nested: TaskDetails,
+    /// The subagent that the call started, and the time since it was reported.
+    pub subagent: Option<Box<(SubagentInfo, Duration)>>,
     /// The judgement of auto review.
     pub review: Option<Box<Review>>,
     /// The question whether the call may run, while it waits.
@@ -89,6 +92,7 @@ impl ToolCell {
             syntax: diff::Syntax::default(),
             status: String::new(),
             nested: TaskDetails::default(),
+            subagent: None,
             review: None,
             proposal: None,
         }
@@ -270,7 +274,12 @@ impl ToolCell {
 
     /// Adds the output so far.
     fn add_running(&self, width: u16, expanded: bool, style: CellStyle, rows: &mut Vec<Row>) {
-        rows.extend(task::rows(&self.nested, width, expanded));
+        if let Some((info, since)) = self.subagent.as_deref() {
+            rows.push(task::summary(info, *since, width));
+        }
+        if expanded {
+            rows.extend(task::steps(&self.nested, width));
+        }
         let (live, fold) = (Painted::from(&self.live), style.fold(FOLDED_ROWS));
         rows.extend(tail_rows(live, width, &indent(), fold));
         if !self.status.is_empty() {
@@ -291,7 +300,12 @@ impl ToolCell {
         rows: &mut Vec<Row>,
     ) {
         if let Some(details) = task::details(result) {
-            rows.extend(task::rows(&details, width, expanded));
+            let stored = || Box::new((task::of_details(&details, result), Duration::ZERO));
+            let shown = self.subagent.clone().unwrap_or_else(stored);
+            rows.push(task::summary(&shown.0, shown.1, width));
+            if expanded {
+                rows.extend(task::steps(&details, width));
+            }
         }
         match &self.screen {
             Some(screen) => {

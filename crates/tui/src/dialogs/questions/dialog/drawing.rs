@@ -173,6 +173,10 @@ impl Dialog {
             QuestionKind::Plan { .. } => String::new(),
             _ => text::unticked(&one_line(&self.question.origin, width / 3)),
         };
+        if let Some(subagent) = &self.question.subagent {
+            let gap = if remark.is_empty() { "" } else { " · " };
+            remark = format!("{subagent}{gap}{remark}");
+        }
         if self.setting.waiting > 1 {
             let gap = if remark.is_empty() { "" } else { " · " };
             remark = format!("{remark}{gap}1 of {}", self.setting.waiting);
