@@ -153,6 +153,7 @@ impl Transcript {
     fn moved(&mut self, messages: &[StoredMessage], at_start: bool) {
         let left = self.near.describe();
         self.reset(messages, at_start);
+        self.announce_branch();
         if let Some(left) = left.filter(|_| messages.is_empty()) {
             let text = format!(
                 "before the first prompt of this session; the branch that you left has {left}: `/redo` to return, \
@@ -189,6 +190,7 @@ impl Transcript {
         self.below = None;
         self.is_before_start = false;
         self.position = Position::Follow;
+        self.print_again();
         if keep {
             self.near.cells.extend(reported);
         }
@@ -255,6 +257,7 @@ impl Transcript {
         if let Some(started) = &mut self.started {
             started.place -= usize::from(started.place > place);
         }
+        self.printed.removed(place);
         if self.away.is_some() {
             return;
         }

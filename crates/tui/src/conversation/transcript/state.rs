@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::cell::{Body, Cell};
 use super::cell_style::CellStyle;
+use super::live::Printed;
 use super::strip::Strip;
 use crate::actions::{Effect, Outbox, Toast};
 use osier_protocol::questions::Question;
@@ -80,6 +81,8 @@ pub struct Transcript {
     pub(super) proposals: Vec<Question>,
     /// The question that is open: the conversation ends with its call.
     pub(super) open_question: Option<String>,
+    /// The rows that inline mode has printed.
+    pub(super) printed: Printed,
 }
 
 #[derive(Debug)]
@@ -278,12 +281,14 @@ impl Transcript {
     pub(super) fn shift_live(&mut self, count: usize) {
         self.live_places().for_each(|place| *place += count);
         self.shift_below(count.cast_signed());
+        self.printed.shift(count.cast_signed());
     }
 
     /// Updates the state after `count` cells before the newest ones were removed.
     pub(super) fn shift_live_down(&mut self, count: usize) {
         self.live_places().for_each(|place| *place -= count);
         self.shift_below(-count.cast_signed());
+        self.printed.shift(-count.cast_signed());
     }
 
     fn live_places(&mut self) -> impl Iterator<Item = &mut usize> {

@@ -9,6 +9,7 @@ mod commands;
 mod draw;
 mod events;
 mod focus;
+pub(crate) mod inline;
 mod keys;
 mod linear;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use osier_term::input::{InputEvent, MouseInput};
 use osier_term::{Highlighted, Highlighter, KeyPress, Keymap, Theme};
 
 use self::focus::Focus;
+use self::inline::Inline;
 use crate::actions::{Action, Command, Effect, Outbox, Toast};
 use crate::conversation::{Search, Transcript, jobs};
 use crate::dialogs::{
@@ -82,6 +84,7 @@ pub struct App {
     pub(crate) tree: Tree,
     rewind: Rewind,
     late: Late,
+    pub(crate) inline: Inline,
 }
 
 /// The options of a new app.
@@ -164,6 +167,7 @@ impl App {
             tree: Tree::default(),
             rewind: Rewind::default(),
             late: Late::default(),
+            inline: Inline::default(),
         }
     }
 
@@ -354,8 +358,12 @@ impl App {
         let finding = self.prompt.editor.is_finding().then_some(now);
         let edge = self.pointer.next_edge_step();
         let cache = self.footer.cache.next_change(now);
+        let printed = inline::is_on(self).then(|| self.transcript.next_print());
         NextChange {
-            decoration: [activity, jobs, cache].into_iter().flatten().min(),
+            decoration: [activity, jobs, cache, printed.flatten()]
+                .into_iter()
+                .flatten()
+                .min(),
             work: [edge, finding].into_iter().flatten().min(),
         }
     }
@@ -388,6 +396,8 @@ impl App {
             app.pointer = Pointer::default();
         }
         from.transcript.forget_layout();
+        self.transcript.print_below(&from.transcript);
+        inline::announce(&self.session, &mut self.transcript);
         from.side_panel.leave();
         self.outbox.redraw(true);
     }
