@@ -193,7 +193,7 @@ impl Screen {
 
     /// Draws a frame. Returns the number of its bytes.
     pub(crate) fn frame(&mut self) -> usize {
-        let cursor = self.app.draw_next(&mut self.writer, self.now, false);
+        let cursor = osier_tui::draw_next(&mut self.app, &mut self.writer, self.now, false);
         self.bytes.clear();
         self.writer.finish(cursor, &mut self.bytes);
         self.bytes.len()

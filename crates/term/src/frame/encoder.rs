@@ -112,10 +112,12 @@ impl Encoder {
     pub(super) fn add_rows(&mut self, last: u16, count: u16, links: &Links, out: &mut Vec<u8>) {
         // Rows that scroll in get the current background.
         self.set_rendition(self.rendition.for_erase(Color::Reset), links, out);
-        self.move_to(0, last, out);
+        // A line feed leaves the column as it is.
+        let column = self.position.and_then(|at| at.column).unwrap_or_default();
+        self.move_to(column, last, out);
         out.extend(std::iter::repeat_n(b'\n', usize::from(count)));
         self.position = Some(CursorPosition {
-            column: Some(0),
+            column: Some(column),
             row: last + count,
         });
     }

@@ -13,10 +13,11 @@ const ALTERNATE: &str = "\x1b[?1049h";
 const MOUSE: &str = "\x1b[?1000";
 const ESCAPE: &str = "\x1b";
 
-/// The rows of a text that are not empty, from the one that begins with `from`.
+/// The rows of a text that are not empty, from the one that begins with `from` to the end of the conversation.
 fn rows_from(text: &str, from: &str) -> Vec<String> {
     let rows = text.lines().map(str::trim_end);
     let rows = rows.skip_while(|row| !row.starts_with(from));
+    let rows = rows.take_while(|row| !row.starts_with("Resume with:"));
     rows.filter(|row| !row.is_empty())
         .map(str::to_owned)
         .collect()
@@ -25,13 +26,18 @@ fn rows_from(text: &str, from: &str) -> Vec<String> {
 #[test]
 fn conversation_stays_in_the_terminal_and_lists_borrow_the_alternate_screen() {
     let setup = Program::new().file("s.json", SCRIPT).model("s.json");
-    let mut program = setup.argument("--inline").start();
+    let setup = setup.argument("--inline");
+    let mut program = setup.argument("--permissions").argument("ask").start();
     program.shows("Ask, or type / for commands");
     program.write("hello\r");
     program.shows("• a list");
     program.write("count\r");
     // The question is answered in place.
     program.shows("Run this command?");
+    program.write(ESCAPE);
+    program.shows("f4 to answer");
+    program.write("\x1bOS");
+    program.shows("enter select");
     program.write("y");
     program.shows("That was all of it.");
     let written = program.written();
@@ -39,13 +45,14 @@ fn conversation_stays_in_the_terminal_and_lists_borrow_the_alternate_screen() {
 
     program.write("/theme\r");
     program.writes(ALTERNATE, 1);
-    program.shows("solarized");
+    program.shows("catppuccin-mocha");
     assert!(program.written().contains(MOUSE));
     program.write(ESCAPE);
     program.writes("\x1b[?1049l", 1);
     program.shows("Ask, or type / for commands");
     program.write("again\r");
     program.shows("Another answer.");
+    program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
 
@@ -63,8 +70,8 @@ fn conversation_stays_in_the_terminal_and_lists_borrow_the_alternate_screen() {
             "  2",
             "  3",
             "  Three numbers.",
-            "  rust",
-            "  fn main() {}",
+            "   rust",
+            "   fn main() {}",
             "  That was all of it.",
             "▌ again",
             "  Another answer.",
@@ -82,6 +89,7 @@ fn a_long_answer_is_in_the_scrollback_once() {
     program.shows("Ask, or type / for commands");
     program.write("points\r");
     program.shows("Done.");
+    program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
     let rows = rows_from(&program.text(), "▌ points");
@@ -92,19 +100,22 @@ fn a_long_answer_is_in_the_scrollback_once() {
 }
 
 #[test]
-fn another_session_and_its_earlier_rows_are_named() {
+fn a_continued_conversation_begins_with_its_end() {
     let setup = Program::new().file("s.json", SCRIPT).model("s.json");
     let mut program = setup.argument("--inline").start();
     program.shows("Ask, or type / for commands");
     program.write("hello\r");
     program.shows("• a list");
-    program.write("/undo\r");
-    program.shows("Branch: before the first prompt");
-    program.write("\x03\x04");
-    program.exit();
-    let mut program = program.again(&["--inline", "-c", "--config", "density=normal"]);
-    program.shows("Ask, or type / for commands");
+    program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
-    assert!(!program.text().contains("Branch:"), "{}", program.text());
+    let mut program = program.again(&["--inline", "-c"]);
+    program.shows("• a list");
+    program.write("\x04");
+    assert!(program.exit().success());
+    let rows = rows_from(&program.text(), "▌ hello");
+    assert_eq!(
+        rows[..4],
+        ["▌ hello", "  The first answer.", "  • with", "  • a list"]
+    );
 }

@@ -191,6 +191,9 @@ impl Transcript {
         self.is_before_start = false;
         self.position = Position::Follow;
         self.print_again();
+        if messages.is_empty() {
+            self.printed.next = Some((0, 0));
+        }
         if keep {
             self.near.cells.extend(reported);
         }

@@ -20,39 +20,6 @@ const SETTLES: Duration = Duration::from_millis(250);
 /// Rows that one frame prints at most.
 const MOST_ROWS: usize = 1000;
 
-/// What is printed, and what may be printed next.
-#[derive(Debug, Default)]
-pub(super) struct Printed {
-    /// The first cell that is not printed completely, and the number of its rows that are, with the gap above it.
-    pub(super) next: Option<(usize, usize)>,
-    /// The end of the rows that do not change any more, and since when it is known.
-    settled: Option<((usize, usize), Instant)>,
-    /// The name of the conversation that was opened below another one.
-    title: Option<String>,
-    has_text: bool,
-}
-
-impl Printed {
-    /// Cells were inserted or removed before the newest ones.
-    pub(super) fn shift(&mut self, count: isize) {
-        let settled = self.settled.iter_mut().map(|(end, _)| end);
-        for place in self.next.iter_mut().chain(settled) {
-            place.0 = place.0.saturating_add_signed(count);
-        }
-    }
-
-    /// A cell was removed.
-    pub(super) fn removed(&mut self, cell: usize) {
-        let settled = self.settled.iter_mut().map(|(end, _)| end);
-        for place in self.next.iter_mut().chain(settled) {
-            if place.0 == cell {
-                place.1 = 0;
-            }
-            place.0 -= usize::from(place.0 > cell);
-        }
-    }
-}
-
 /// A frame of the conversation.
 #[derive(Debug, Default)]
 pub(crate) struct LiveRows {
@@ -132,14 +99,12 @@ impl Transcript {
             self.settled_end(from, is_idle)
         };
         let to = self.printable(from, to, (now, all));
-        let printed = self.print(from, to, rows, surface, pictures);
+        let printed = self.print(from, to, &rows, surface, pictures);
         self.printed.next = Some(to);
         let height = self.rows_from(to, usize::from(area.height));
         if height > 0 {
-            let start = match height <= usize::from(area.height) {
-                true => to,
-                false => self.top(),
-            };
+            let fits = height <= usize::from(area.height);
+            let start = if fits { to } else { self.top() };
             let theme = surface.theme;
             // While a question about a call is open, the calls after it are not shown.
             let used = Rect {
@@ -174,12 +139,7 @@ impl Transcript {
     /// The first row that is not printed. Where nothing is, the end of the conversation begins, with its name and a hint at
     /// the rows before it in `rows`.
     fn first_row(&mut self, height: u16, rows: &mut Vec<Row>) -> (usize, usize) {
-        if let Some(next) = self.printed.next {
-            return next;
-        }
         let width = usize::from(self.viewport.0);
-        let end = (self.near.cells.len(), 0);
-        let from = self.moved_up(end, usize::from(height.saturating_sub(2)));
         let title = self.printed.title.take();
         if self.printed.has_text
             && let Some(title) = title
@@ -192,6 +152,11 @@ impl Transcript {
                 width,
             ));
         }
+        if let Some(next) = self.printed.next {
+            return next;
+        }
+        let end = (self.near.cells.len(), 0);
+        let from = self.moved_up(end, usize::from(height.saturating_sub(2)));
         if from > (0, 0) || self.near.earlier {
             let hint = "… pageup shows the conversation from its start";
             rows.push(Row::plain(hint, Token::Muted).truncated(width));
@@ -264,7 +229,7 @@ impl Transcript {
         &mut self,
         from: (usize, usize),
         to: (usize, usize),
-        head: Vec<Row>,
+        head: &[Row],
         surface: &Surface<'_>,
         pictures: &mut ImageStore,
     ) -> Option<Buffer> {
@@ -278,7 +243,9 @@ impl Transcript {
         let mut buffer = Buffer::empty(area);
         let theme = surface.theme;
         let mut painter = Painter::new(area, &mut buffer, surface.links, |face| theme.style(face));
-        head.iter().for_each(|row| painter.row(row));
+        for row in head {
+            painter.row(row);
+        }
         self.paint_from(from, &mut painter, pictures);
         painter.finish();
         let mut printed = Surface {
@@ -398,8 +365,7 @@ mod tests {
             let live = self
                 .transcript
                 .render_live(area, &mut surface, &mut pictures, at);
-            self.printed
-                .extend(live.printed.iter().flat_map(|rows| lines(rows)));
+            self.printed.extend(live.printed.iter().flat_map(lines));
             let mut rows = lines(&buffer);
             rows.truncate(usize::from(live.height));
             rows

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::cell::{Body, Cell};
 use super::cell_style::CellStyle;
-use super::live::Printed;
 use super::strip::Strip;
 use crate::actions::{Effect, Outbox, Toast};
 use osier_protocol::questions::Question;
@@ -190,6 +190,39 @@ pub(super) enum Seen {
     Gap,
     /// A row of a cell, its gap not counted.
     Row { cell: usize, row: usize },
+}
+
+/// The rows that inline mode has printed, and those that it may print next.
+#[derive(Debug, Default)]
+pub(super) struct Printed {
+    /// The first cell that is not printed completely, and the number of its rows that are, with the gap above it.
+    pub(super) next: Option<(usize, usize)>,
+    /// The end of the rows that do not change any more, and since when it is known.
+    pub(super) settled: Option<((usize, usize), Instant)>,
+    /// The name of the conversation that was opened below another one.
+    pub(super) title: Option<String>,
+    pub(super) has_text: bool,
+}
+
+impl Printed {
+    /// Cells were inserted or removed before the newest ones.
+    pub(super) fn shift(&mut self, count: isize) {
+        let settled = self.settled.iter_mut().map(|(end, _)| end);
+        for place in self.next.iter_mut().chain(settled) {
+            place.0 = place.0.saturating_add_signed(count);
+        }
+    }
+
+    /// A cell was removed.
+    pub(super) fn removed(&mut self, cell: usize) {
+        let settled = self.settled.iter_mut().map(|(end, _)| end);
+        for place in self.next.iter_mut().chain(settled) {
+            if place.0 == cell {
+                place.1 = 0;
+            }
+            place.0 -= usize::from(place.0 > cell);
+        }
+    }
 }
 
 impl Transcript {

@@ -5,7 +5,6 @@ use std::time::Instant;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::inline::Inline;
 use super::{App, linear};
 use crate::actions::Command;
 use crate::conversation::{Transcript, search, welcome};
@@ -13,7 +12,6 @@ use crate::dialogs::{Questions, help};
 use crate::drawing::{Surface, layout, layout::Areas, layout::Wanted};
 use crate::input::{keymap::hints, prompt};
 use crate::status::{Footer, side_panel::Shared};
-use osier_term::frame::{Cursor, FrameWriter};
 use osier_term::keymap::describe;
 use osier_term::{KeyPress, Links, Token, View, Wrap};
 
@@ -58,22 +56,6 @@ fn end_above(area: &mut Rect, covered: Option<u16>) {
 }
 
 impl App {
-    /// Draws the next frame of a writer; returns where the cursor belongs. An inline frame prints rows of the conversation,
-    /// and the last one prints all of them.
-    pub fn draw_next(
-        &mut self,
-        writer: &mut FrameWriter,
-        now: Instant,
-        is_last: bool,
-    ) -> Option<Cursor> {
-        self.inline = Inline::new(writer.is_inline(), is_last);
-        let (canvas, links) = writer.canvas();
-        let position = self.draw(canvas, links, now);
-        std::mem::take(&mut self.inline).pass_to(writer);
-        let shape = self.cursor_shape();
-        position.map(|position| Cursor { position, shape })
-    }
-
     /// Paints everything into `buffer`; returns where the cursor belongs.
     pub fn draw(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
         self.transcript.take_placed();

@@ -2,6 +2,7 @@
 //! alternate screen.
 
 use std::ops::Range;
+use std::time::Instant;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
@@ -12,7 +13,7 @@ use crate::dialogs::Questions;
 use crate::drawing::layout;
 use osier_protocol::SessionInfo;
 use osier_settings::ScreenMode;
-use osier_term::frame::FrameWriter;
+use osier_term::frame::{Cursor, FrameWriter};
 
 /// The frame that is drawn, if it is an inline one.
 #[derive(Debug, Default)]
@@ -26,23 +27,6 @@ pub(crate) struct Inline {
 }
 
 impl Inline {
-    /// The state of a frame; the last one prints all rows of the conversation.
-    pub(super) fn new(is_next: bool, is_last: bool) -> Self {
-        Self {
-            is_next,
-            is_last,
-            ..Self::default()
-        }
-    }
-
-    /// Gives the rows to print and those to leave out to the writer.
-    pub(super) fn pass_to(self, writer: &mut FrameWriter) {
-        if let Some(rows) = self.printed {
-            writer.print(rows);
-        }
-        writer.leave_out(self.unused);
-    }
-
     pub(super) fn is_frame(&self) -> bool {
         self.is_next
     }
@@ -54,6 +38,30 @@ impl Inline {
     pub(super) fn set(&mut self, printed: Option<Buffer>, unused: Range<u16>) {
         (self.printed, self.unused) = (printed, unused);
     }
+}
+
+/// Draws the next frame of a writer; returns where the cursor belongs. An inline frame prints rows of the conversation, and
+/// the last one prints all of them.
+pub fn draw_next(
+    app: &mut App,
+    writer: &mut FrameWriter,
+    now: Instant,
+    is_last: bool,
+) -> Option<Cursor> {
+    app.inline = Inline {
+        is_next: writer.is_inline(),
+        is_last,
+        ..Inline::default()
+    };
+    let (canvas, links) = writer.canvas();
+    let position = app.draw(canvas, links, now);
+    let frame = std::mem::take(&mut app.inline);
+    if let Some(rows) = frame.printed {
+        writer.print(rows);
+    }
+    writer.leave_out(frame.unused);
+    let shape = app.cursor_shape();
+    position.map(|position| Cursor { position, shape })
 }
 
 /// Whether the setting chooses inline mode.

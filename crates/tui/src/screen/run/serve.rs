@@ -12,6 +12,7 @@ use tokio::time::sleep_until;
 use super::screen::{Finished, Screen};
 use crate::actions::Command;
 use crate::history::TabState;
+use crate::screen::draw_next;
 use osier_protocol::Op;
 use osier_term::Highlighted;
 use osier_term::frame::SentFrame;
@@ -227,7 +228,7 @@ impl Screen {
         app.set_canvas(canvas);
         // All changes until now are in this frame.
         app.take_dirty();
-        let cursor = app.draw_next(&mut self.writer, now, is_last);
+        let cursor = draw_next(app, &mut self.writer, now, is_last);
         self.send_pictures();
         self.read_illustrations();
         let mut frame = self.terminal.output().buffer();
