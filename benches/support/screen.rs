@@ -10,8 +10,8 @@ use osier_agent::{AgentMessage, UserMessage};
 use osier_base::folders::Folders;
 use osier_llm::{AssistantBlock, AssistantMessage, Delta, TurnStatus};
 use osier_protocol::Event;
-use osier_settings::{ScreenSettings, Settings};
-use osier_term::frame::{Cursor, Features, FrameWriter};
+use osier_settings::{ScreenMode, ScreenSettings, Settings};
+use osier_term::frame::{Features, FrameWriter};
 use osier_term::highlight::Highlighter;
 use osier_term::input::InputEvent;
 use osier_term::keymap::parse_sequence;
@@ -42,6 +42,21 @@ impl Screen {
     pub(crate) fn start() -> Self {
         let kind = TerminalKind::detect(|_| None);
         Self::start_in(&Settings::default().screen.theme, &kind)
+    }
+
+    /// Draws an empty session in inline mode.
+    pub(crate) fn start_inline() -> Self {
+        let mut screen = Self::start();
+        let settings = ScreenSettings {
+            screen: ScreenMode::Inline,
+            show_thinking: false,
+            ..Settings::default().screen
+        };
+        screen.app.set_settings(&settings);
+        screen.writer = FrameWriter::new(SIZE, screen.writer.features());
+        screen.writer.set_inline(true, false);
+        screen.frame();
+        screen
     }
 
     /// Draws an empty session in this theme on this terminal.
@@ -178,11 +193,9 @@ impl Screen {
 
     /// Draws a frame. Returns the number of its bytes.
     pub(crate) fn frame(&mut self) -> usize {
-        let (canvas, links) = self.writer.canvas();
-        let cursor = self.app.draw(canvas, links, self.now);
+        let cursor = osier_tui::draw_next(&mut self.app, &mut self.writer, self.now, false);
         self.bytes.clear();
-        self.writer
-            .finish(cursor.map(Cursor::from), &mut self.bytes);
+        self.writer.finish(cursor, &mut self.bytes);
         self.bytes.len()
     }
 

@@ -59,7 +59,9 @@ impl RunConfig {
         let mut folders = folders.with_peers(&environment);
         let cwd = working_directory(args.run.cwd.as_deref())?;
         let run = &args.run;
-        folders.overrides = osier_settings::overrides(&run.settings, &run.config, &cwd)?;
+        let inline = run.inline.then(|| "screen=inline".to_owned());
+        let config: Vec<String> = run.config.iter().cloned().chain(inline).collect();
+        folders.overrides = osier_settings::overrides(&run.settings, &config, &cwd)?;
         if args.run.trust {
             let files = ProjectFiles::read(&cwd);
             let decided = Trust::new(&folders).decide(&files, true);

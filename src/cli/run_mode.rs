@@ -197,6 +197,7 @@ const FLAGS: &[Flag] = &[
     flag("config", SETTINGS),
     flag("mcp_config", SESSION),
     flag("screen_reader", &[Screen]),
+    flag("inline", &[Screen]),
     // SDKs of Claude Code always give it with `stream-json`, which has every message.
     flag("verbose", LOGGED),
     flag("trace_llm", LOGGED),
@@ -595,6 +596,7 @@ mod tests {
         ("settings", "osier_settings::overrides"),
         ("config", "osier_settings::overrides"),
         ("screen_reader", "tests/it/tui/pty.rs"),
+        ("inline", "tests/it/tui/pty/inline.rs"),
         ("verbose", "tests/it/promises.rs"),
         ("accounting", "tests/it/promises.rs"),
         ("list_models", "tests/it/promises.rs"),

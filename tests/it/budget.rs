@@ -28,7 +28,10 @@ fn holds(what: &str, measured: f64, budget: f64) {
 
 /// Bytes of the frames of an answer, and the final screen.
 fn streamed(count: usize) -> (usize, Screen) {
-    let mut screen = Screen::start();
+    streamed_on(Screen::start(), count)
+}
+
+fn streamed_on(mut screen: Screen, count: usize) -> (usize, Screen) {
     screen.begin_answer();
     screen.frame();
     let mut bytes = 0;
@@ -48,6 +51,25 @@ fn bytes_of_a_streamed_answer() {
     let (bytes, _) = streamed(3000);
     let per_byte = bytes as f64 / answer::text(3000).len() as f64;
     holds("bytes per byte of the answer", per_byte, 1.95);
+}
+
+/// The rows of the answer are printed once, and the terminal scrolls them.
+#[test]
+fn inline_mode_needs_about_the_bytes_of_the_full_screen() {
+    let whole = |screen| {
+        let (bytes, mut screen) = streamed_on(screen, 3000);
+        screen.end_answer(&answer::text(3000));
+        let mut bytes = bytes + screen.frame();
+        for _ in 0..10 {
+            screen.advance(Duration::from_millis(300));
+            bytes += screen.frame();
+        }
+        screen.press("a");
+        bytes + screen.frame()
+    };
+    let full = whole(Screen::start());
+    let inline = whole(Screen::start_inline());
+    holds("bytes of inline mode", inline as f64, full as f64 * 1.005);
 }
 
 #[test]

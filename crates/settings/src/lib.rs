@@ -58,7 +58,8 @@ pub use options::{READING, wants_reading};
 pub use overrides::overrides;
 pub use table::{Group, SETTINGS, ScreenSettings, Setting, Settings, setting};
 pub use values::{
-    Bidi, CredentialStore, Density, ExitOutput, FooterPart, Images, LanguageServer, WebSearch,
+    Bidi, CredentialStore, Density, ExitOutput, FooterPart, Images, LanguageServer, ScreenMode,
+    WebSearch,
 };
 
 /// Maximum size of a settings file.

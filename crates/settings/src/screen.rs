@@ -12,6 +12,9 @@ macro_rules! screen_rows {
                     theme: String = "system", any_text("the name of a theme");
                     /// Keymap: `default`, `vim`, `emacs`, or a file in `keymaps/` that extends the default.
                     keymap: String = "default", any_text("the name of a keymap");
+                    /// Where osier draws: on the full screen, or inline. Inline, the conversation is text of the terminal, and only the
+                    /// prompt and what runs are drawn below it. Also `--inline`.
+                    screen: ScreenMode = "full", word();
                     /// Enable the mouse: the wheel scrolls, a click expands or collapses.
                     mouse: bool = true, FLAG;
                     /// Whether osier puts right-to-left text in visual order: `auto` does unless the terminal is known to do it itself.

@@ -20,7 +20,8 @@ use super::kinds::{
 use super::row::{Other, Project, Row, Safety, field, settings};
 use super::screen::screen_rows;
 use super::values::{
-    Bidi, CredentialStore, Density, ExitOutput, FooterPart, Images, LanguageServer, WebSearch,
+    Bidi, CredentialStore, Density, ExitOutput, FooterPart, Images, LanguageServer, ScreenMode,
+    WebSearch,
 };
 
 /// A setting: its name, its values, its description and its parser.

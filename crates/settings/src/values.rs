@@ -21,6 +21,18 @@ osier_base::words! {
 }
 
 osier_base::words! {
+    /// Where osier draws.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum ScreenMode {
+        /// On a screen of its own.
+        #[default]
+        Full = "full",
+        /// At the end of the terminal's text.
+        Inline = "inline",
+    }
+}
+
+osier_base::words! {
     /// The part of the session that stays in the scrollback on exit.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum ExitOutput {

@@ -43,4 +43,4 @@ pub use actions::{Command, Effect, NewBinding, StoredSession, TabRequest, Toast,
 pub use dialogs::appearance::schema::{keymap_schema, theme_schema};
 pub use dialogs::appearance::{Appearance, ThemeChoice, check_files};
 pub use history::{TabState, TabSummaries, TabSummary};
-pub use screen::{App, AppOptions, Elsewhere, NextChange, Open, Options, run, run_over};
+pub use screen::{App, AppOptions, Elsewhere, NextChange, Open, Options, draw_next, run, run_over};

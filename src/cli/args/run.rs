@@ -133,6 +133,10 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, value_name = "FILE|JSON")]
     pub mcp_config: Vec<String>,
 
+    /// Print the conversation into the terminal instead of using the full screen; same as the setting `screen = "inline"`
+    #[arg(long)]
+    pub inline: bool,
+
     /// Use the screen reader mode; same as the setting `screen_reader` or OSIER_SCREEN_READER=1
     #[arg(long)]
     pub screen_reader: bool,

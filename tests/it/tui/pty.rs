@@ -6,6 +6,7 @@ mod attach_failures;
 mod crash_recovery;
 mod gnu_screen;
 mod images;
+mod inline;
 mod llm_proxy;
 mod manual;
 mod map;

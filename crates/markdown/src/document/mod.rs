@@ -147,6 +147,32 @@ impl Markdown {
         self.end()
     }
 
+    /// Whether no more text will be added.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Rows at the start of the document that later text does not change, but for references that it defines.
+    pub fn complete_rows(&mut self, width: usize) -> usize {
+        self.lay_out(width.max(1));
+        let open = if self.finished {
+            0
+        } else {
+            1 + self.view.len()
+        };
+        let complete = self.ends.len().saturating_sub(open);
+        complete.checked_sub(1).map_or(0, |last| self.ends[last])
+    }
+
+    /// The row at the width `to` at which the block begins that begins at `row` at the width `from`.
+    pub fn row_at_width(&mut self, row: usize, from: usize, to: usize) -> usize {
+        self.lay_out(from.max(1));
+        let blocks = self.ends.partition_point(|end| *end <= row);
+        self.lay_out(to.max(1));
+        let last = blocks.min(self.ends.len()).checked_sub(1);
+        last.map_or(0, |last| self.ends[last])
+    }
+
     /// Appends a range of the rows to `out`. The cost depends only on the range.
     pub fn rows(&mut self, width: usize, range: Range<usize>, out: &mut Vec<Row>) {
         self.each_row(width, range, &mut |row| out.push(row.clone()));

@@ -512,3 +512,19 @@ proptest! {
         prop_assert_eq!(rows, all_rows(&mut Markdown::from_text(&source), width));
     }
 }
+
+#[test]
+fn complete_rows_are_those_before_the_open_block() {
+    let mut document = Markdown::new();
+    document.push("One.\n\nTwo goes on");
+    // Until the next line is complete, it could belong to the block above.
+    assert_eq!(document.complete_rows(40), 0);
+    document.push(" here.\n\n- a\n- b");
+    assert_eq!(document.complete_rows(40), 3);
+    assert_eq!(document.height(40), 6);
+    document.push(" c\n");
+    document.finish();
+    assert_eq!(document.complete_rows(40), 6);
+    // The second paragraph has two rows at this width.
+    assert_eq!(document.row_at_width(3, 40, 12), 4);
+}

@@ -29,6 +29,8 @@ pub(crate) struct Encoder {
     visible: Option<bool>,
     shape: CursorShape,
     changed: Vec<u16>,
+    /// Rows are counted from the start of an inline region, whose row on the screen is unknown.
+    is_inline: bool,
 }
 
 impl Encoder {
@@ -41,6 +43,7 @@ impl Encoder {
             visible: None,
             shape: CursorShape::Terminal,
             changed: Vec::new(),
+            is_inline: false,
         }
     }
 
@@ -63,17 +66,97 @@ impl Encoder {
         self.visible = None;
     }
 
+    /// Switches between the complete screen and an inline region. The position is unknown afterwards.
+    pub(super) fn set_inline(&mut self, is_inline: bool) {
+        self.is_inline = is_inline;
+        self.position = None;
+        self.visible = None;
+    }
+
+    /// Where the cursor is, as far as that is known.
+    pub(super) fn position(&self) -> Option<CursorPosition> {
+        self.position
+    }
+
+    pub(super) fn set_position(&mut self, position: Option<CursorPosition>) {
+        self.position = position;
+    }
+
+    /// Whether nothing was drawn since the terminal switched its screen.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.visible.is_none()
+    }
+
+    /// Resets colours and autowrap, which the terminal may have restored together with its other screen.
+    pub(super) fn reset(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\x1b[m\x1b[?7l");
+        self.rendition = Rendition::default();
+        self.visible = None;
+    }
+
+    /// Clears the inline region, which begins `above` rows above the cursor, and everything below it.
+    pub(super) fn clear_region(&mut self, above: u16, out: &mut Vec<u8>) {
+        self.reset(out);
+        out.push(b'\r');
+        if above > 0 {
+            push_step(out, above, b'A');
+        }
+        out.extend_from_slice(b"\x1b[J");
+        self.position = Some(CursorPosition {
+            column: Some(0),
+            row: 0,
+        });
+    }
+
+    /// Adds rows below the last row of the inline region; the terminal scrolls when it has no more.
+    pub(super) fn add_rows(&mut self, last: u16, count: u16, links: &Links, out: &mut Vec<u8>) {
+        // Rows that scroll in get the current background.
+        self.set_rendition(self.rendition.for_erase(Color::Reset), links, out);
+        // A line feed leaves the column as it is.
+        let column = self.position.and_then(|at| at.column).unwrap_or_default();
+        self.move_to(column, last, out);
+        out.extend(std::iter::repeat_n(b'\n', usize::from(count)));
+        self.position = Some(CursorPosition {
+            column: Some(column),
+            row: last + count,
+        });
+    }
+
+    /// Moves a block of rows without a scroll region: deletes rows at one end of it and inserts rows at the other.
+    /// `is_free`: the rows that the block covers are blank, and nothing is below it.
+    fn scroll_inline(&mut self, scroll: Scroll, is_last: bool, is_free: bool, out: &mut Vec<u8>) {
+        let rows = scroll.rows.unsigned_abs();
+        let far = scroll.bottom - rows;
+        let (delete, insert) = if scroll.rows > 0 {
+            (scroll.top, (!is_last).then_some(far))
+        } else {
+            (far, Some(scroll.top))
+        };
+        if scroll.rows > 0 || !is_free {
+            self.move_to(0, delete, out);
+            push_step(out, rows, b'M');
+        }
+        if let Some(row) = insert {
+            self.move_to(0, row, out);
+            push_step(out, rows, b'L');
+        }
+    }
+
     /// Moves a block of rows with a scroll region. Uses insert and delete line, because the Linux
     /// console and old multiplexers support no other scroll.
     pub(crate) fn scroll(
         &mut self,
         scroll: Scroll,
-        screen: Size,
+        (screen, is_free): (Size, bool),
         links: &Links,
         out: &mut Vec<u8>,
     ) {
         // Uncovered rows get the current background.
         self.set_rendition(self.rendition.for_erase(Color::Reset), links, out);
+        if self.is_inline {
+            let is_last = scroll.bottom >= screen.height;
+            return self.scroll_inline(scroll, is_last, is_free && is_last, out);
+        }
         if scroll.right - scroll.left < screen.width {
             self.scroll_box(scroll, screen.height, out);
             return;
@@ -235,11 +318,20 @@ impl Encoder {
 
     /// Marks the cursor position as unknown after bytes that the encoder did not write.
     pub(crate) fn forget_position(&mut self) {
-        self.position = None;
+        self.position = match self.position {
+            Some(at) if self.is_inline => Some(CursorPosition {
+                column: None,
+                row: at.row,
+            }),
+            _ => None,
+        };
     }
 
     pub(super) fn move_to(&mut self, column: u16, row: u16, out: &mut Vec<u8>) {
-        motion::write_move(out, self.position, column, row);
+        match self.position {
+            Some(from) if self.is_inline => motion::write_steps(out, from, column, row),
+            from => motion::write_move(out, from, column, row),
+        }
         self.position = Some(CursorPosition {
             column: Some(column),
             row,

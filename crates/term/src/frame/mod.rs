@@ -12,6 +12,7 @@ mod clock;
 mod console;
 mod encoder;
 mod glyph;
+mod inline;
 pub mod linear;
 mod link;
 mod motion;

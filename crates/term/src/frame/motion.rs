@@ -27,6 +27,20 @@ pub(super) fn write_move(out: &mut Vec<u8>, from: Option<CursorPosition>, column
     });
 }
 
+/// Like `write_move`, but only by steps: the row of the screen is unknown.
+pub(super) fn write_steps(out: &mut Vec<u8>, from: CursorPosition, column: u16, row: u16) {
+    push_column(out, from.column, column);
+    if from.row == row {
+        return;
+    }
+    let start = out.len();
+    let direction = if from.row < row { b'B' } else { b'A' };
+    push_step(out, from.row.abs_diff(row), direction);
+    if from.row < row {
+        or_shorter(out, start, |out| push_feeds(out, row - from.row));
+    }
+}
+
 /// Number of bytes of a move to the right within a row.
 pub(super) fn forward_cost(columns: u16) -> usize {
     if columns == 1 { 3 } else { 3 + digits(columns) }
@@ -81,13 +95,15 @@ fn push_row(out: &mut Vec<u8>, from: u16, to: u16) {
     });
     // Output is raw, so a line feed above the last row moves straight down.
     if from < to {
-        or_shorter(out, start, |out| {
-            out.extend(std::iter::repeat_n(
-                b'\n',
-                usize::from(to - from).min(MAX_FEEDS),
-            ));
-        });
+        or_shorter(out, start, |out| push_feeds(out, to - from));
     }
+}
+
+fn push_feeds(out: &mut Vec<u8>, count: u16) {
+    out.extend(std::iter::repeat_n(
+        b'\n',
+        usize::from(count).min(MAX_FEEDS),
+    ));
 }
 
 /// Writes a control sequence and leaves out a parameter equal to 1.
@@ -158,6 +174,23 @@ mod tests {
                 expected,
                 "{from:?} to {to:?}"
             );
+        }
+    }
+
+    #[test]
+    fn steps_never_name_a_row() {
+        let at = |column, row| CursorPosition { column, row };
+        for (from, to, expected) in [
+            (at(Some(4), 3), (4, 3), ""),
+            (at(Some(40), 13), (0, 14), "\r\n"),
+            (at(Some(40), 13), (40, 25), "\x1b[12B"),
+            (at(Some(2), 37), (0, 35), "\r\x1b[2A"),
+            (at(None, 3), (90, 2), "\x1b[91G\x1b[A"),
+        ] {
+            let mut out = Vec::new();
+            write_steps(&mut out, from, to.0, to.1);
+            let written = String::from_utf8(out).unwrap();
+            assert_eq!(written, expected, "{from:?} to {to:?}");
         }
     }
 }

@@ -2,6 +2,7 @@
 //! Pins the byte counts of typical frames.
 
 mod emulator;
+mod inline;
 mod multiplexers;
 mod random_edits;
 mod slow_connection;

@@ -4,6 +4,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect, Size};
 
 use super::bidi::{self, Reordered};
+use super::inline::{Parked, Region};
 use super::{Cursor, Encoder, Features, Links, glyph};
 use crate::frame::scroll;
 use crate::frame::scroll::ScrollDetector;
@@ -22,21 +23,26 @@ const CURSOR_MARGIN: usize = 8;
 /// Holds the shown screen and the next one, and writes the difference.
 #[derive(Debug)]
 pub struct FrameWriter {
-    encoder: Encoder,
-    links: Links,
-    shown: Buffer,
-    next: Buffer,
-    shown_hashes: Vec<u64>,
-    next_hashes: Vec<u64>,
+    pub(super) encoder: Encoder,
+    pub(super) links: Links,
+    pub(super) shown: Buffer,
+    pub(super) next: Buffer,
+    pub(super) shown_hashes: Vec<u64>,
+    pub(super) next_hashes: Vec<u64>,
     /// Whether there are images on the shown screen and on the next one.
     images: (bool, bool),
     /// Rows whose shown content equals the next frame.
     unchanged: Vec<bool>,
     detector: ScrollDetector,
     queued: Vec<(Option<Position>, Vec<u8>)>,
-    repaint: bool,
+    pub(super) repaint: bool,
     /// The reordered rows of the shown screen.
     reordered: Reordered,
+    pub(super) size: Size,
+    /// The rows at the end of the terminal's text that are drawn, instead of a complete screen.
+    pub(super) region: Option<Region>,
+    /// The region while the alternate screen is shown.
+    pub(super) parked: Option<Parked>,
 }
 
 impl FrameWriter {
@@ -54,6 +60,9 @@ impl FrameWriter {
             queued: Vec::new(),
             repaint: true,
             reordered: Reordered::new(),
+            size,
+            region: None,
+            parked: None,
         };
         writer.resize(size);
         writer
@@ -61,6 +70,11 @@ impl FrameWriter {
 
     /// The cleared buffer for the next frame, and its hyperlink table.
     pub fn canvas(&mut self) -> (&mut Buffer, &Links) {
+        if self.region.is_some() {
+            // The frame before had fewer rows.
+            let area = Rect::new(0, 0, self.size.width, self.size.height);
+            self.next.resize(area);
+        }
         self.next.reset();
         (&mut self.next, &self.links)
     }
@@ -69,12 +83,17 @@ impl FrameWriter {
     pub fn resize(&mut self, size: Size) {
         let area = Rect::new(0, 0, size.width, size.height);
         self.next.resize(area);
+        self.size = size;
         self.repaint();
     }
 
     /// Marks the screen content as unknown: the next frame clears the screen and draws it in full.
     pub fn repaint(&mut self) {
         self.repaint = true;
+    }
+
+    pub fn features(&self) -> Features {
+        self.encoder.features()
     }
 
     pub fn set_features(&mut self, features: Features) {
@@ -109,10 +128,15 @@ impl FrameWriter {
         let bracketed = self.encoder.features().bracketed;
         out.extend_from_slice(if bracketed { BEGIN } else { b"" });
         let body = out.len();
-        if self.repaint {
-            self.clear(out);
-        }
-        self.write_cells(out);
+        let cursor = if self.region.is_some() {
+            self.write_region(cursor, out)
+        } else {
+            if self.repaint {
+                self.clear(out);
+            }
+            self.write_cells(out);
+            cursor
+        };
         self.encoder.close_link(&self.links, out);
         for (position, bytes) in std::mem::take(&mut self.queued) {
             if let Some(position) = position {
@@ -132,7 +156,9 @@ impl FrameWriter {
         } else {
             out.drain(start..body);
         }
-        std::mem::swap(&mut self.shown, &mut self.next);
+        if self.region.is_none() {
+            std::mem::swap(&mut self.shown, &mut self.next);
+        }
     }
 
     /// Puts right-to-left text in visual order; the cursor follows its cell.
@@ -184,7 +210,7 @@ impl FrameWriter {
         out.splice(body..body, hidden);
     }
 
-    fn write_cells(&mut self, out: &mut Vec<u8>) {
+    pub(super) fn write_cells(&mut self, out: &mut Vec<u8>) {
         let height = self.next.area.height;
         if self.next.area.is_empty() {
             return;
@@ -228,7 +254,9 @@ impl FrameWriter {
             );
             let Some(found) = found else { return };
             let size = self.next.area.as_size();
-            self.encoder.scroll(found, size, &self.links, out);
+            let is_free = is_free(found, &self.shown);
+            self.encoder
+                .scroll(found, (size, is_free), &self.links, out);
             scroll::apply(found, &mut self.shown);
             scroll::apply_to_hashes(found, &self.shown, &mut self.shown_hashes);
             mark_changed(&mut self.unchanged, found);
@@ -244,7 +272,7 @@ impl FrameWriter {
     /// Writes the rows that differ. If content moved inside a box, tries a scroll with side margins
     /// and a scroll of the full width with the sides redrawn, and uses the shortest encoding.
     fn write_changes(&mut self, out: &mut Vec<u8>) {
-        let side_margins = self.encoder.features().side_margins;
+        let side_margins = self.encoder.features().side_margins && self.region.is_none();
         let found = if self.may_scroll() {
             self.detector.detect_inside(
                 screen(&self.shown, &self.shown_hashes),
@@ -264,7 +292,8 @@ impl FrameWriter {
             let mut shown = self.shown.clone();
             let mut bytes = Vec::new();
             let size = self.next.area.as_size();
-            encoder.scroll(scroll, size, &self.links, &mut bytes);
+            let is_free = is_free(scroll, &shown);
+            encoder.scroll(scroll, (size, is_free), &self.links, &mut bytes);
             scroll::apply(scroll, &mut shown);
             let mut unchanged = self.unchanged.clone();
             mark_changed(&mut unchanged, scroll);
@@ -299,8 +328,22 @@ impl FrameWriter {
 
     /// Hides a cursor outside the screen.
     fn visible_cursor(&self, cursor: Option<Cursor>) -> Option<Cursor> {
-        cursor.filter(|cursor| self.next.area.contains(cursor.position))
+        let area = match self.region {
+            Some(_) => self.shown.area,
+            None => self.next.area,
+        };
+        cursor.filter(|cursor| area.contains(cursor.position))
     }
+}
+
+/// Whether the rows that a scroll down covers are blank.
+fn is_free(scroll: scroll::Scroll, shown: &Buffer) -> bool {
+    let rows = scroll.rows.unsigned_abs();
+    let covered = scroll.bottom.saturating_sub(rows)..scroll.bottom;
+    covered.into_iter().all(|index| {
+        let cells = row(shown, usize::from(index));
+        cells.iter().all(glyph::is_default_blank)
+    })
 }
 
 fn screen<'a>(buffer: &'a Buffer, hashes: &'a [u64]) -> scroll::Screen<'a> {
@@ -332,7 +375,7 @@ fn write_rows(
     }
 }
 
-fn row(buffer: &Buffer, row: usize) -> &[Cell] {
+pub(super) fn row(buffer: &Buffer, row: usize) -> &[Cell] {
     let width = usize::from(buffer.area.width);
     &buffer.content[row * width..(row + 1) * width]
 }

@@ -44,6 +44,8 @@ pub struct TerminalKind {
     pub limited: bool,
     /// Whether the terminal puts right-to-left text in visual order itself.
     pub reorders: bool,
+    /// Whether the terminal leaves rows as they are when it becomes narrower, and does not break them.
+    pub keeps_rows: bool,
 }
 
 /// Prefixes of `TERM` for terminals without scroll regions, insert line or erase character.
@@ -110,6 +112,7 @@ impl TerminalKind {
     pub fn apply_reported_name(&mut self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         self.reorders |= is_reordering(&name);
+        self.keeps_rows |= name.starts_with("xterm(");
         let known = REPORTED_NAMES
             .iter()
             .find(|(start, _)| name.starts_with(start));
@@ -175,6 +178,7 @@ impl TerminalKind {
             progress: known.is_some_and(|known| known.3) || windows || konsole,
             dark: value("COLORFGBG").and_then(|colours| is_dark(&colours)),
             limited: LIMITED_TERMS.iter().any(|name| term.starts_with(name)),
+            keeps_rows: matches!(host, TerminalHost::Screen | TerminalHost::Console),
             reorders: REORDERING_VARIABLES
                 .iter()
                 .any(|name| value(name).is_some())
@@ -273,6 +277,7 @@ mod tests {
                 &[("TERM", "linux"), ("COLORTERM", "truecolor")],
                 TerminalKind {
                     host: TerminalHost::Console,
+                    keeps_rows: true,
                     ..plain.clone()
                 },
             ),

@@ -25,7 +25,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 pub use death::restore_without_waiting;
 pub use desktop::Progress;
 pub use kind::{NotificationProtocol, TerminalHost, TerminalKind};
-pub use modes::{QUERY_CELL_SIZE, TerminalOptions};
+pub use modes::{Alternate, QUERY_CELL_SIZE, TerminalOptions};
 pub use query::query;
 pub use signals::{Signal, Signals};
 
@@ -77,6 +77,8 @@ pub struct Terminal {
     asked: Instant,
     /// How long the last reply took.
     round_trip: Duration,
+    /// Rows of osier above the cursor, on a screen that it shares with the text of the terminal.
+    above: u16,
     restore: Arc<RestoreGuard>,
     output: Output,
     reader: Option<Reader>,
@@ -121,6 +123,7 @@ impl Terminal {
             fenced: false,
             asked: Instant::now(),
             round_trip: Duration::ZERO,
+            above: 0,
             output: Output::start(restore.output()?)?,
             restore,
             reader: None,
@@ -222,6 +225,29 @@ impl Terminal {
         std::mem::replace(&mut self.features.reorder, reorder) != reorder
     }
 
+    /// Switches to the alternate screen or back; returns whether the other screen keeps its content.
+    pub fn switch_screen(&mut self, alternate: Alternate) -> bool {
+        let before = std::mem::replace(&mut self.options.alternate, alternate);
+        if before.is_on() != alternate.is_on() {
+            let above = self.above;
+            let switch = modes::switch_screen(&self.kind, self.options, self.keyboard, above);
+            self.output.send(switch.into());
+        }
+        if before != alternate {
+            self.restore.update(self.leave_bytes(), self.replies());
+        }
+        !modes::has_one_screen(&self.kind)
+    }
+
+    /// Remembers how many rows of osier are above the cursor, to remove them in the end.
+    pub fn set_rows_above(&mut self, rows: u16) {
+        if std::mem::replace(&mut self.above, rows) != rows
+            && self.options.alternate != Alternate::Always
+        {
+            self.restore.update(self.leave_bytes(), self.replies());
+        }
+    }
+
     /// Turns mouse reports on or off.
     pub fn set_mouse(&mut self, mouse: bool) {
         if self.options.mouse == mouse {
@@ -273,6 +299,10 @@ impl Terminal {
         self.output.flush_blocking(FLUSH_TIMEOUT);
         self.restore.restore();
         self.fenced = false;
+        if self.options.alternate != Alternate::Always {
+            // The next rows begin at the cursor, wherever that will be.
+            (self.options.alternate, self.above) = (Alternate::Off, 0);
+        }
     }
 
     /// Enters full-screen mode again after `release` or an external stop. Repaint afterwards.
@@ -324,7 +354,7 @@ impl Terminal {
     }
 
     fn leave_bytes(&self) -> String {
-        modes::leave(&self.kind, self.options, self.keyboard)
+        modes::leave(&self.kind, self.options, self.keyboard, self.above)
     }
 
     /// The replies to wait for when the screen is released. Mouse reports end with them, too.

@@ -14,6 +14,8 @@ pub struct TerminalOptions {
     pub margins: bool,
     /// Put right-to-left text in visual order; `None` unless the terminal does it itself.
     pub bidi: Option<bool>,
+    /// Whether the alternate screen is used at first.
+    pub alternate: Alternate,
 }
 
 impl Default for TerminalOptions {
@@ -23,7 +25,25 @@ impl Default for TerminalOptions {
             keyboard: true,
             margins: true,
             bidi: None,
+            alternate: Alternate::Always,
         }
+    }
+}
+
+/// Whether the alternate screen is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alternate {
+    /// Until the terminal is released.
+    Always,
+    /// For now; the text of the terminal below it has rows of osier.
+    Borrowed,
+    /// Not now: osier draws below the text of the terminal.
+    Off,
+}
+
+impl Alternate {
+    pub(super) fn is_on(self) -> bool {
+        self != Self::Off
     }
 }
 
@@ -62,15 +82,17 @@ type Condition = fn(&TerminalKind, TerminalOptions) -> bool;
 
 const ALWAYS: Condition = |_, _| true;
 /// While GNU screen reports the mouse, it keeps an escape until the next byte: esc would interrupt nothing.
-const MOUSE: Condition = |kind, options| options.mouse && kind.host != TerminalHost::Screen;
+const MOUSE: Condition =
+    |kind, options| options.mouse && options.alternate.is_on() && kind.host != TerminalHost::Screen;
+const ALTERNATE: Condition = |_, options| options.alternate.is_on();
 const NO_MOUSE: Condition = |kind, options| !options.mouse && kind.has_strings();
 const STRINGS: Condition = |kind, _| kind.has_strings();
 const PROGRESS: Condition = |kind, _| kind.progress && kind.host == TerminalHost::Emulator;
-/// Terminals without an alternate screen, or with it disabled by default.
-const ONE_SCREEN: Condition =
-    |kind, _| matches!(kind.host, TerminalHost::Console | TerminalHost::Screen);
+const ONE_SCREEN: Condition = |kind, options| options.alternate.is_on() && has_one_screen(kind);
 const EMULATOR: Condition = |kind, _| kind.host == TerminalHost::Emulator;
 
+const ALTERNATE_ON: &str = "\x1b[?1049h";
+const ALTERNATE_OFF: &str = "\x1b[?1049l";
 const MOUSE_ON: &str = "\x1b[?1000;1002;1006h";
 const MOUSE_OFF: &str = "\x1b[?1006;1002;1000l";
 
@@ -78,7 +100,7 @@ const MOUSE_OFF: &str = "\x1b[?1006;1002;1000l";
 const MODES: &[(&str, &str, Condition)] = &[
     // Push and pop the window title.
     ("\x1b[22;2t", "\x1b[23;2t", EMULATOR),
-    ("\x1b[?1049h", "\x1b[?1049l", ALWAYS),
+    (ALTERNATE_ON, ALTERNATE_OFF, ALTERNATE),
     // Otherwise the shell's next line would be in the middle of the remaining screen.
     ("", "\x1b[H\x1b[J", ONE_SCREEN),
     // Autowrap.
@@ -101,6 +123,9 @@ const MODES: &[(&str, &str, Condition)] = &[
 /// a hyperlink, margins on all sides, colours, a hidden cursor.
 const RESET: &str = "\x1b\\\x1b[?2026l\x1b]8;;\x1b\\\x1b[?69l\x1b[r\x1b[m\x1b[?25h";
 const RESET_CONSOLE: &str = "\x1b[r\x1b[m\x1b[?25h";
+/// The same for rows below the text of the terminal: margins are never set there, and to reset them would move the cursor.
+const RESET_INLINE: &str = "\x1b\\\x1b[?2026l\x1b]8;;\x1b\\\x1b[m\x1b[?25h";
+const RESET_INLINE_CONSOLE: &str = "\x1b[m\x1b[?25h";
 
 /// Foreground, background, and the colours that the theme `system` uses.
 macro_rules! colours {
@@ -152,11 +177,13 @@ pub(super) fn leave(
     kind: &TerminalKind,
     options: TerminalOptions,
     keyboard: KeyboardProtocol,
+    above: u16,
 ) -> String {
-    let reset = if kind.has_strings() {
-        RESET
-    } else {
-        RESET_CONSOLE
+    let reset = match (options.alternate.is_on(), kind.has_strings()) {
+        (true, true) => RESET,
+        (true, false) => RESET_CONSOLE,
+        (false, true) => RESET_INLINE,
+        (false, false) => RESET_INLINE_CONSOLE,
     };
     let mut bytes = reset.to_owned();
     bytes.push_str(keyboard.leave());
@@ -165,7 +192,60 @@ pub(super) fn leave(
             .rev()
             .map(|(_, reset, _)| *reset),
     );
+    if options.alternate == Alternate::Borrowed {
+        bytes.push_str(keyboard.leave());
+    }
+    if options.alternate != Alternate::Always {
+        bytes.push_str(&clear_region(above));
+    }
     bytes
+}
+
+/// Clears the rows of osier, which begin this many rows above the cursor; the text above them stays.
+fn clear_region(above: u16) -> String {
+    match above {
+        0 => "\r\x1b[J".to_owned(),
+        above => format!("\r\x1b[{above}A\x1b[J"),
+    }
+}
+
+/// Clears a screen from its second row on: GNU screen would store a screen that is cleared from the first one.
+const CLEAR_UNSTORED: &str = "\x1b[H\x1b[K\x1b[2H\x1b[J\x1b[H";
+
+/// Switches to the alternate screen or back, as `options` say. Each screen has its own state of the Kitty protocol.
+pub(super) fn switch_screen(
+    kind: &TerminalKind,
+    options: TerminalOptions,
+    keyboard: KeyboardProtocol,
+    above: u16,
+) -> String {
+    let mouse = options.mouse && kind.host != TerminalHost::Screen;
+    let mut bytes = String::new();
+    if options.alternate.is_on() {
+        if has_one_screen(kind) {
+            // The next frame clears the screen, whose rows GNU screen stores.
+            bytes.push_str(&clear_region(above));
+        }
+        bytes.push_str(ALTERNATE_ON);
+        bytes.push_str(keyboard.enter());
+        bytes.push_str(if mouse { MOUSE_ON } else { "" });
+    } else {
+        bytes.push_str(if mouse { MOUSE_OFF } else { "" });
+        bytes.push_str(keyboard.leave());
+        if has_one_screen(kind) {
+            bytes.push_str(CLEAR_UNSTORED);
+        }
+        bytes.push_str(ALTERNATE_OFF);
+        if keyboard == KeyboardProtocol::Xterm {
+            bytes.push_str(keyboard.enter());
+        }
+    }
+    bytes
+}
+
+/// Whether the terminal has no alternate screen, or has disabled it by default.
+pub(super) fn has_one_screen(kind: &TerminalKind) -> bool {
+    matches!(kind.host, TerminalHost::Console | TerminalHost::Screen)
 }
 
 pub(super) fn probes(kind: &TerminalKind) -> &'static str {
@@ -213,7 +293,7 @@ mod tests {
                 ..TerminalOptions::default()
             };
             let entered = enter(&kind, options, KeyboardProtocol::Kitty);
-            let left = leave(&kind, options, KeyboardProtocol::Kitty);
+            let left = leave(&kind, options, KeyboardProtocol::Kitty, 0);
             let mut set = modes(&entered, 'h');
             let mut reset = modes(&left, 'l');
             // A frame sets these two, and autowrap is reversed.
@@ -244,7 +324,12 @@ mod tests {
                 host,
                 ..TerminalKind::default()
             };
-            let left = leave(&kind, TerminalOptions::default(), KeyboardProtocol::Plain);
+            let left = leave(
+                &kind,
+                TerminalOptions::default(),
+                KeyboardProtocol::Plain,
+                0,
+            );
             assert_eq!(
                 left.contains("\x1b[H\x1b[J\x1b[?1049l"),
                 cleared,
@@ -274,6 +359,44 @@ mod tests {
     }
 
     #[test]
+    fn inline_mode_leaves_the_screen_and_the_mouse_to_the_terminal() {
+        let kind = TerminalKind::default();
+        let of = |alternate| TerminalOptions {
+            alternate,
+            ..TerminalOptions::default()
+        };
+        let (off, borrowed) = (of(Alternate::Off), of(Alternate::Borrowed));
+        let kitty = KeyboardProtocol::Kitty;
+        let entered = enter(&kind, off, kitty);
+        assert_eq!(modes(&entered, 'h'), [1004, 2004, 2031]);
+        let left = leave(&kind, off, kitty, 3);
+        assert!(!left.contains("\x1b[r"), "moves the cursor: {left:?}");
+        assert!(left.ends_with("\x1b[23;2t\r\x1b[3A\x1b[J"), "{left:?}");
+        // Each screen has its own flags of the keyboard.
+        assert_eq!(
+            switch_screen(&kind, borrowed, kitty, 3),
+            "\x1b[?1049h\x1b[>5u\x1b[?1000;1002;1006h"
+        );
+        assert_eq!(
+            switch_screen(&kind, off, kitty, 3),
+            "\x1b[?1006;1002;1000l\x1b[<u\x1b[?1049l"
+        );
+        let left = leave(&kind, borrowed, kitty, 0);
+        assert!(
+            left.ends_with("\x1b[?1049l\x1b[23;2t\x1b[<u\r\x1b[J"),
+            "{left:?}"
+        );
+        let console = TerminalKind {
+            host: TerminalHost::Console,
+            ..kind
+        };
+        assert_eq!(
+            switch_screen(&console, borrowed, KeyboardProtocol::Plain, 2),
+            "\r\x1b[2A\x1b[J\x1b[?1049h\x1b[?1000;1002;1006h"
+        );
+    }
+
+    #[test]
     fn console_receives_no_control_strings() {
         let kind = TerminalKind {
             host: TerminalHost::Console,
@@ -282,7 +405,7 @@ mod tests {
         let options = TerminalOptions::default();
         for bytes in [
             enter(&kind, options, KeyboardProtocol::Plain),
-            leave(&kind, options, KeyboardProtocol::Plain),
+            leave(&kind, options, KeyboardProtocol::Plain, 0),
             probes(&kind).to_owned(),
         ] {
             assert!(

@@ -1,8 +1,8 @@
-//! The guide of the first start: three steps, which one key skips. A file in the data directory says that it was shown.
+//! The guide of the first start: four steps, which one key skips. A file in the data directory says that it was shown.
 
 use std::path::PathBuf;
 
-use crate::actions::{Action, Command};
+use crate::actions::{Action, Command, Effect};
 use crate::drawing::{MenuItem, Overlays, Picker};
 use osier_base::atomic_file;
 use osier_base::folders::Folders;
@@ -11,7 +11,7 @@ use osier_term::Columns;
 /// The layer of the guide.
 const ID: &str = "guide";
 
-fn steps() -> [MenuItem; 6] {
+fn steps() -> [MenuItem; 8] {
     [
         MenuItem::new("1. Model: sign in", "with a provider", Command::Login),
         MenuItem::new(
@@ -30,13 +30,30 @@ fn steps() -> [MenuItem; 6] {
             Command::Permissions,
         ),
         MenuItem::new("3. Theme", "previews each one", Command::Themes),
+        MenuItem::new(
+            "4. Screen: full",
+            "osier has the whole terminal",
+            screen("full"),
+        ),
+        MenuItem::new(
+            "   or inline",
+            "text stays in the terminal",
+            screen("inline"),
+        ),
         MenuItem::new("Start", "/guide shows this again", Action::CloseLayer),
     ]
 }
 
+fn screen(mode: &str) -> Effect {
+    Effect::WriteSetting {
+        name: "screen".to_owned(),
+        value: Some(osier_settings::quoted(mode)),
+    }
+}
+
 /// Opens the guide. It stays open while a step has its own list.
 pub(crate) fn open(overlays: &mut Overlays) {
-    let title = "Welcome to osier: three steps, esc skips them";
+    let title = "Welcome to osier: four steps, esc skips them";
     let picker = Picker::new(title, "no step matches", steps(), |item| {
         let action = item.action().cloned();
         // The question of the trust command replaces the guide.
@@ -97,9 +114,19 @@ mod tests {
             Command::Themes,
         ];
         let [login, models, trust, mode, themes] = opens.map(Action::Run);
+        let [full, inline] = ["full", "inline"].map(|mode| screen(mode).into());
         assert_eq!(
             runs,
-            [&login, &models, &trust, &mode, &themes, &Action::CloseLayer]
+            [
+                &login,
+                &models,
+                &trust,
+                &mode,
+                &themes,
+                &full,
+                &inline,
+                &Action::CloseLayer
+            ]
         );
         let mut overlays = Overlays::default();
         open(&mut overlays);

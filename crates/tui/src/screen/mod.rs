@@ -3,5 +3,7 @@
 mod app;
 mod run;
 
+pub(crate) use app::inline;
+pub use app::inline::draw_next;
 pub use app::{App, AppOptions, NextChange};
 pub use run::{Elsewhere, Open, Options, run, run_over};

@@ -346,6 +346,20 @@ impl Program {
         rows.map(|row| format!("{}\n", row.trim_end())).collect()
     }
 
+    /// The scrollback of the terminal and its screen.
+    pub(super) fn text(&mut self) -> String {
+        let (_, columns) = self.parser.screen().size();
+        let screen = self.parser.screen_mut();
+        let mut text = String::new();
+        for back in (1..=screen.scrollback_len()).rev() {
+            screen.set_scrollback(back);
+            let row = screen.rows(0, columns.into()).next().unwrap_or_default();
+            text += &format!("{}\n", row.trim_end());
+        }
+        screen.set_scrollback(0);
+        text + &self.screen()
+    }
+
     /// Row and column of the cursor.
     pub(super) fn cursor(&self) -> (u16, u16) {
         self.parser.screen().cursor_position()
@@ -509,8 +523,15 @@ fn pty_size(columns: u16, rows: u16) -> PtySize {
     }
 }
 
+/// Rows that the terminal keeps above its screen.
+const SCROLLBACK: usize = 1000;
+
 pub(super) fn parser(columns: u16, rows: u16) -> vt100::Parser {
-    vt100::Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 0)
+    vt100::Parser::new(
+        rows.try_into().unwrap(),
+        columns.try_into().unwrap(),
+        SCROLLBACK,
+    )
 }
 
 pub(super) fn holds(folder: &std::path::Path, text: &str) -> bool {

@@ -232,11 +232,18 @@ impl Transcript {
             return;
         };
         let mut blocks = open.blocks;
+        let is_printed = blocks.first().is_some_and(|first| self.is_printed(*first));
         blocks.extend(open.partial);
         blocks.sort_unstable();
         blocks.dedup();
         for place in blocks.into_iter().rev() {
             self.remove(place);
+        }
+        if is_printed {
+            self.notice(
+                Severity::Warning,
+                "the retry replaces the partial answer above",
+            );
         }
     }
 }

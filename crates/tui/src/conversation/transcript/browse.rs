@@ -5,6 +5,7 @@ use super::state::Transcript;
 use crate::actions::{Action, Command, Effect, Outbox, Toast, Viewer};
 use crate::drawing::frame;
 use osier_protocol::Landmark;
+use osier_settings::ScreenMode;
 use osier_term::Keymap;
 
 impl Transcript {
@@ -114,6 +115,9 @@ impl Transcript {
     pub(crate) fn step_back(&mut self) {
         if !self.clear_selection() && !self.clear_pick() {
             self.leave_browsing();
+            if self.settings.screen == ScreenMode::Inline {
+                self.go_bottom();
+            }
         }
     }
 

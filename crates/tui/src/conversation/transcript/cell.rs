@@ -233,6 +233,34 @@ impl Cell {
         }
     }
 
+    /// Whether the text of the cell is complete; a call may still change.
+    pub(super) fn is_complete(&self) -> bool {
+        match &self.body {
+            Body::Text(markdown) => markdown.is_finished(),
+            Body::Thinking { open, .. } => !open,
+            _ => false,
+        }
+    }
+
+    /// The rows of a text that streams that do not change any more.
+    pub(super) fn complete_rows(&mut self, width: u16, style: CellStyle) -> usize {
+        let width = usize::from(self.inner(width, style));
+        let markdown = self.markdown(style);
+        markdown.map_or(0, |markdown| markdown.complete_rows(width))
+    }
+
+    /// The row at the second width at which the block begins that begins at this row at the first width.
+    pub(super) fn row_at_width(
+        &mut self,
+        row: usize,
+        widths: (u16, u16),
+        style: CellStyle,
+    ) -> usize {
+        let [from, to] = [widths.0, widths.1].map(|width| usize::from(self.inner(width, style)));
+        let markdown = self.markdown(style);
+        markdown.map_or(row, |markdown| markdown.row_at_width(row, from, to))
+    }
+
     /// Rows on a screen of this width.
     pub(crate) fn height(&mut self, width: u16, style: CellStyle) -> usize {
         let width = self.inner(width, style);

@@ -154,6 +154,7 @@ impl Transcript {
     fn moved(&mut self, messages: &[StoredMessage], at_start: bool) {
         let left = self.near.describe();
         self.reset(messages, at_start);
+        self.announce_branch();
         if let Some(left) = left.filter(|_| messages.is_empty()) {
             let text = format!(
                 "before the first prompt of this session; the branch that you left has {left}: `/redo` to return, \
@@ -191,6 +192,10 @@ impl Transcript {
         self.below = None;
         self.is_before_start = false;
         self.position = Position::Follow;
+        self.print_again();
+        if messages.is_empty() {
+            self.printed.next = Some((0, 0));
+        }
         if keep {
             self.near.cells.extend(reported);
         }
@@ -257,6 +262,7 @@ impl Transcript {
         if let Some(started) = &mut self.started {
             started.place -= usize::from(started.place > place);
         }
+        self.printed.removed(place);
         if self.away.is_some() {
             return;
         }

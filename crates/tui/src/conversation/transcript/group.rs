@@ -77,6 +77,13 @@ impl Strip {
         }
     }
 
+    /// Whether the cell is in a group of calls, or becomes part of one when a call follows.
+    pub(super) fn may_group(&self, cell: usize, style: CellStyle) -> bool {
+        let groups = !style.linear && style.density != Density::Everything;
+        let at = self.cells.get(cell).filter(|_| groups);
+        at.is_some_and(|at| verbs(at).is_some() || is_hidden_thinking(at, style))
+    }
+
     fn grouping(&self, cell: usize, style: CellStyle) -> Grouping {
         if style.linear || style.density == Density::Everything {
             return Grouping::Alone;
@@ -166,7 +173,7 @@ fn verbs(cell: &Cell) -> Option<(&'static str, &'static str)> {
 }
 
 /// Whether the cell is a row `Thought`, which does not separate calls.
-fn is_hidden_thinking(cell: &Cell, style: CellStyle) -> bool {
+pub(super) fn is_hidden_thinking(cell: &Cell, style: CellStyle) -> bool {
     matches!(cell.body, Body::Thinking { .. }) && !cell.expanded.unwrap_or(style.show_thinking)
 }
 

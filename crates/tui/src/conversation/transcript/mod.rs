@@ -16,6 +16,7 @@ mod find;
 mod group;
 mod illustration;
 mod jump;
+mod live;
 mod output;
 mod pages;
 mod pick;

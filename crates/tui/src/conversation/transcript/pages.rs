@@ -229,7 +229,8 @@ impl Transcript {
         let near = &self.near;
         let limit = live
             .min(end.saturating_sub(kept))
-            .min(top.saturating_sub(kept));
+            .min(top.saturating_sub(kept))
+            .min(self.printed.next.map_or(end, |(cell, _)| cell));
         let cut = (0..=limit).rev().find(|cell| near.begins_message(*cell));
         let Some(cell) = cut else { return };
         if cell > 0 {

@@ -82,6 +82,8 @@ pub struct Transcript {
     pub(super) subagents: Reported,
     /// The question that is open: the conversation ends with its call.
     pub(super) open_question: Option<String>,
+    /// The rows that inline mode has printed.
+    pub(super) printed: Printed,
 }
 
 /// The subagents as they were reported last.
@@ -199,6 +201,39 @@ pub(super) enum Seen {
     Row { cell: usize, row: usize },
 }
 
+/// The rows that inline mode has printed, and those that it may print next.
+#[derive(Debug, Default)]
+pub(super) struct Printed {
+    /// The first cell that is not printed completely, and the number of its rows that are, with the gap above it.
+    pub(super) next: Option<(usize, usize)>,
+    /// The end of the rows that do not change any more, and since when it is known.
+    pub(super) settled: Option<((usize, usize), Instant)>,
+    /// The name of the conversation that was opened below another one.
+    pub(super) title: Option<String>,
+    pub(super) has_text: bool,
+}
+
+impl Printed {
+    /// Cells were inserted or removed before the newest ones.
+    pub(super) fn shift(&mut self, count: isize) {
+        let settled = self.settled.iter_mut().map(|(end, _)| end);
+        for place in self.next.iter_mut().chain(settled) {
+            place.0 = place.0.saturating_add_signed(count);
+        }
+    }
+
+    /// A cell was removed.
+    pub(super) fn removed(&mut self, cell: usize) {
+        let settled = self.settled.iter_mut().map(|(end, _)| end);
+        for place in self.next.iter_mut().chain(settled) {
+            if place.0 == cell {
+                place.1 = 0;
+            }
+            place.0 -= usize::from(place.0 > cell);
+        }
+    }
+}
+
 impl Transcript {
     pub fn new(settings: &Arc<ScreenSettings>) -> Self {
         let mut transcript = Self {
@@ -288,12 +323,14 @@ impl Transcript {
     pub(super) fn shift_live(&mut self, count: usize) {
         self.live_places().for_each(|place| *place += count);
         self.shift_below(count.cast_signed());
+        self.printed.shift(count.cast_signed());
     }
 
     /// Updates the state after `count` cells before the newest ones were removed.
     pub(super) fn shift_live_down(&mut self, count: usize) {
         self.live_places().for_each(|place| *place -= count);
         self.shift_below(-count.cast_signed());
+        self.printed.shift(-count.cast_signed());
     }
 
     fn live_places(&mut self) -> impl Iterator<Item = &mut usize> {

@@ -192,20 +192,31 @@ impl Transcript {
         painter: &mut Painter<'_, impl Fn(Face) -> Style>,
         pictures: &mut ImageStore,
     ) -> Vec<PlacedStrip> {
-        let mut placed = Vec::new();
-        let mut missing = Vec::new();
-        let mut wanted = Vec::new();
-        let (mut cell, mut skip) = self.top();
-        let (width, style) = (self.viewport.0, self.style);
-        let found = self.found_match();
-        let (needle, selected) = (self.needle.take(), self.selected());
-        let picked = self.picked_rows();
+        let (cell, mut skip) = self.top();
+        let width = self.viewport.0;
         if let Some(prompt) = self.prompt_above() {
             if let Some(row) = self.strip_mut().cells[prompt].sticky_row(width) {
                 painter.row(row);
             }
             skip += 1;
         }
+        self.paint_from((cell, skip), painter, pictures)
+    }
+
+    /// Paints the rows from a place on, as far as there is room.
+    pub(super) fn paint_from(
+        &mut self,
+        (mut cell, mut skip): (usize, usize),
+        painter: &mut Painter<'_, impl Fn(Face) -> Style>,
+        pictures: &mut ImageStore,
+    ) -> Vec<PlacedStrip> {
+        let mut placed = Vec::new();
+        let mut missing = Vec::new();
+        let mut wanted = Vec::new();
+        let (width, style) = (self.viewport.0, self.style);
+        let found = self.found_match();
+        let (needle, selected) = (self.needle.take(), self.selected());
+        let picked = self.picked_rows();
         while cell < self.strip().cells.len() && painter.room() > 0 {
             let above = self.strip().gap(cell, self.style);
             for _ in skip..above {

@@ -116,6 +116,7 @@ impl App {
             mut areas,
             is_asking,
         } = division;
+        let covered = covered.or_else(|| first_row_of_next_keys(self, areas));
         let completion = if is_asking {
             end_above(&mut areas.transcript, covered);
             None
@@ -129,20 +130,14 @@ impl App {
             todo_rows = 0;
         }
         let todo = layout::split_bottom(&mut areas.transcript, todo_rows);
+        let list = completion.map(|area| area.y);
+        let covered = covered.into_iter().chain(list).min();
+        draw_conversation(self, (areas.transcript, covered), (buffer, links), now);
         let mut surface = Surface {
             buffer,
             links,
             theme: &self.theme,
         };
-        let (page, conversation) = start_page(&mut self.transcript, areas.transcript);
-        if page.height > 0 {
-            draw_start_page(self, page, &mut surface);
-        }
-        if conversation.height > 0 {
-            self.transcript
-                .render(conversation, &mut surface, &mut self.pictures);
-            self.transcript.request_highlight(&mut self.highlighter);
-        }
         if widgets.height > 0 {
             surface.paint(&self.plugins.widget_rows(), widgets);
         }
@@ -191,7 +186,8 @@ impl App {
 
     /// The areas of the screen, and whether the dialog of a question has the place of the editor.
     fn divide(&mut self, whole: Rect, now: Instant) -> Division {
-        let (screen, has_panel) = self.side_panel.divide(whole, !self.settings.screen_reader);
+        let is_allowed = !self.settings.screen_reader && !self.inline.is_frame();
+        let (screen, has_panel) = self.side_panel.divide(whole, is_allowed);
         let (areas, is_asking) = divide_beside_panel(self, screen, now);
         Division {
             screen,
@@ -306,6 +302,50 @@ impl App {
     }
 }
 
+/// Draws the start page or the conversation; in an inline frame only the rows that are not printed. `covered` is the first row
+/// that something else covers.
+fn draw_conversation(
+    app: &mut App,
+    (area, covered): (Rect, Option<u16>),
+    (buffer, links): (&mut Buffer, &Links),
+    now: Instant,
+) {
+    let mut surface = Surface {
+        buffer,
+        links,
+        theme: &app.theme,
+    };
+    let all = app.inline.prints_all();
+    let (page, conversation) = start_page(&mut app.transcript, area);
+    let has_page = page.height > 0 && !all;
+    let mut used = 0;
+    if has_page {
+        used = draw_start_page(app, page, &mut surface);
+    }
+    if app.inline.is_frame() {
+        let end = if has_page { page } else { area }.bottom();
+        let end = covered.map_or(end, |first| end.min(first));
+        let mut printed = None;
+        if !has_page {
+            let moment = (now, app.activity.is_idle(), all);
+            let pictures = &mut app.pictures;
+            let live = app
+                .transcript
+                .render_live(area, &mut surface, pictures, moment);
+            (printed, used) = (live.printed, live.height);
+        }
+        app.inline.set(printed, end.min(area.y + used)..end);
+    }
+    let is_drawn = app.inline.is_frame() && !has_page;
+    if conversation.height > 0 && !is_drawn {
+        app.transcript
+            .render(conversation, &mut surface, &mut app.pictures);
+    }
+    if conversation.height > 0 {
+        app.transcript.request_highlight(&mut app.highlighter);
+    }
+}
+
 /// The rows in which a page of keys has its place: above the answers of a question, and above the line of keys of a
 /// view.
 fn above_keys(app: &App, screen: Rect, division: Division) -> Rect {
@@ -318,6 +358,17 @@ fn above_keys(app: &App, screen: Rect, division: Division) -> Rect {
         height: bottom.saturating_sub(screen.y),
         ..screen
     }
+}
+
+/// The first row of the keys that can follow those that were pressed, in an inline frame, which has no other rows there.
+fn first_row_of_next_keys(app: &App, areas: Areas) -> Option<u16> {
+    if !app.inline.is_frame() || app.pending_keys.is_empty() {
+        return None;
+    }
+    let next = app.keymap.hints_after(&app.contexts(), &app.pending_keys);
+    let above = above_status(areas);
+    let rows = hints::height(next.len(), above, app.settings.screen_reader);
+    Some(above.bottom().saturating_sub(rows))
 }
 
 /// Paints the keys that can follow those that were pressed.
@@ -391,7 +442,8 @@ fn page_of_keys(app: &App) -> Vec<(String, String)> {
     letters.chain(bound).collect()
 }
 
-fn draw_start_page(app: &App, page: Rect, surface: &mut Surface<'_>) {
+/// Draws the start page; returns its rows.
+fn draw_start_page(app: &App, page: Rect, surface: &mut Surface<'_>) -> u16 {
     let start = welcome::Start {
         model: app.footer.model.as_ref(),
         permissions: app.footer.permissions,
@@ -400,7 +452,12 @@ fn draw_start_page(app: &App, page: Rect, surface: &mut Surface<'_>) {
         recent: app.sessions.recent(),
         is_drawn: !app.settings.screen_reader,
     };
-    surface.paint(&welcome::rows(page.width, page.height, &start), page);
+    let rows = welcome::rows(page.width, page.height, &start);
+    surface.paint(&rows, page);
+    // An empty row separates the page and the editor.
+    u16::try_from(rows.len() + 1)
+        .unwrap_or(u16::MAX)
+        .min(page.height)
 }
 
 /// Ends the conversation above the first row that a list covers, so that its newest rows stay in sight. Returns the

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::App;
+use super::{App, inline};
 use crate::actions::{Command, Effect, Toast};
 use crate::conversation::{Transcript, jobs, subagents, terminals, usage};
 use crate::dialogs::{about, accounts, hooks, project_map, skills, switch_costs};
@@ -138,6 +138,7 @@ impl App {
             self.changes.forget_reviews();
         }
         self.session = session.clone();
+        inline::announce(session, &mut self.transcript);
         self.prompt.set_session(&session.cwd);
         self.footer.session_name.clone_from(&session.name);
         self.footer.read_only = session.read_only;

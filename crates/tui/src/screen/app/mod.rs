@@ -9,6 +9,7 @@ mod commands;
 mod draw;
 mod events;
 mod focus;
+pub(crate) mod inline;
 mod keys;
 mod linear;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use osier_term::input::{InputEvent, MouseInput};
 use osier_term::{Highlighted, Highlighter, KeyPress, Keymap, Theme};
 
 use self::focus::Focus;
+use self::inline::Inline;
 use crate::actions::{Action, Command, Effect, Outbox, Toast};
 use crate::conversation::{Search, Transcript, jobs, subagents, terminals};
 use crate::dialogs::{
@@ -84,6 +86,7 @@ pub struct App {
     pub(crate) tree: Tree,
     rewind: Rewind,
     late: Late,
+    pub(crate) inline: Inline,
 }
 
 /// The options of a new app.
@@ -166,6 +169,7 @@ impl App {
             tree: Tree::default(),
             rewind: Rewind::default(),
             late: Late::default(),
+            inline: Inline::default(),
         }
     }
 
@@ -358,8 +362,12 @@ impl App {
         let finding = self.prompt.editor.is_finding().then_some(now);
         let edge = self.pointer.next_edge_step();
         let cache = self.footer.cache.next_change(now);
+        let printed = inline::is_on(self).then(|| self.transcript.next_print());
         NextChange {
-            decoration: [activity, jobs, agents, cache].into_iter().flatten().min(),
+            decoration: [activity, jobs, agents, cache, printed.flatten()]
+                .into_iter()
+                .flatten()
+                .min(),
             work: [edge, finding].into_iter().flatten().min(),
         }
     }
@@ -393,6 +401,8 @@ impl App {
             app.pointer = Pointer::default();
         }
         from.transcript.forget_layout();
+        self.transcript.print_below(&from.transcript);
+        inline::announce(&self.session, &mut self.transcript);
         from.side_panel.leave();
         self.outbox.redraw(true);
     }

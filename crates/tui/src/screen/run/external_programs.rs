@@ -69,7 +69,7 @@ impl Screen {
             .front
             .app
             .act(Action::ReloadChanges, Instant::now());
-        self.repaint();
+        self.repaint_after();
     }
 
     /// Lets a command of the user have the terminal.
@@ -77,7 +77,7 @@ impl Screen {
         let (program, arguments) = request.program(&self.options.environment);
         let run = || foreground::run_in(request.cwd(), &program, &arguments);
         let ran = self.terminal.with_released(run);
-        self.repaint();
+        self.repaint_after();
         match ran {
             Ok(Ok(status)) => {
                 let code = Exit::from(status).shell_code();
@@ -115,7 +115,7 @@ impl Screen {
                 None
             }
         };
-        self.repaint();
+        self.repaint_after();
         text
     }
 }

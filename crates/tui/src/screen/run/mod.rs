@@ -6,6 +6,7 @@ mod attachments;
 mod attention;
 mod effects;
 mod external_programs;
+mod inline;
 mod options;
 mod painted;
 mod pictures;
@@ -34,10 +35,13 @@ use osier_base::text::sanitize;
 use osier_base::{clock, exit_limit};
 use osier_protocol::Event;
 use osier_session::{SessionChoice, SessionHandle, SessionSetup};
+use osier_settings::ScreenMode;
 use osier_term::Highlighter;
 use osier_term::clipboard::Clipboard;
 use osier_term::frame::{FrameClock, FrameWriter};
-use osier_term::terminal::{Signals, Terminal, TerminalOptions, restore_without_waiting};
+use osier_term::terminal::{
+    Alternate, Signals, Terminal, TerminalOptions, restore_without_waiting,
+};
 
 pub use self::options::{Elsewhere, Options};
 pub use self::screen::Open;
@@ -95,6 +99,10 @@ async fn run_with(
     let terminal_options = TerminalOptions {
         mouse: options.settings.screen.mouse,
         bidi: options.settings.screen.bidi.is_on(),
+        alternate: match options.settings.screen.screen {
+            ScreenMode::Full => Alternate::Always,
+            ScreenMode::Inline => Alternate::Off,
+        },
         ..TerminalOptions::default()
     };
     let shows_guide = shows_guide(setup, &options);
@@ -121,7 +129,9 @@ async fn run_with(
     let signals = Signals::listen().context("cannot listen for signals")?;
     let (terminal, input) = Terminal::enter(kind, terminal_options)?;
     exit_limit::set_last_action(restore_without_waiting);
-    let writer = FrameWriter::new(terminal.size(), terminal.features());
+    let mut writer = FrameWriter::new(terminal.size(), terminal.features());
+    let is_inline = options.settings.screen.screen == ScreenMode::Inline;
+    writer.set_inline(is_inline, !terminal.kind().keeps_rows);
     let (results, finished) = mpsc::unbounded_channel();
     let mut screen = Box::new(Screen {
         tabs: Tabs::new(tab),
@@ -177,6 +187,7 @@ async fn leave(
     let server = screen.tabs.server_state();
     let deadline = Instant::now() + LAST_WORK;
     screen.tabs.shut_down();
+    screen.print_rest();
     screen.delete_pictures();
     screen.forget_attention();
     let Screen {
@@ -192,6 +203,10 @@ async fn leave(
     // The partial answers are stored, commands are stopped; a hanging disk must not hold the shell up.
     let deadline = deadline.max(Instant::now() + MIN_LAST_WORK);
     let _ = tokio::time::timeout_at(deadline.into(), tabs.ended_all(&mut said, output)).await;
+    if options.settings.screen.screen == ScreenMode::Inline {
+        // It is in the terminal already.
+        said.clear();
+    }
     leave_behind(&options, &said, &sessions, &server);
     let signal = left?;
     match panics.first() {

@@ -50,6 +50,10 @@ impl Screen {
 
     /// The canvas that pictures are drawn for now.
     pub(super) fn canvas(&self) -> Option<Canvas> {
+        if self.writer.is_inline() {
+            // Pictures arrive later than their rows are printed.
+            return None;
+        }
         let kind = self.terminal.kind();
         let protocol = match self.options.settings.screen.images {
             Images::Off => return None,

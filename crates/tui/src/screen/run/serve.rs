@@ -12,9 +12,10 @@ use tokio::time::sleep_until;
 use super::screen::{Finished, Screen};
 use crate::actions::Command;
 use crate::history::TabState;
+use crate::screen::draw_next;
 use osier_protocol::Op;
 use osier_term::Highlighted;
-use osier_term::frame::{Cursor, SentFrame};
+use osier_term::frame::SentFrame;
 use osier_term::input::{InputEvent, TerminalReply};
 use osier_term::terminal::{Signal, Signals};
 
@@ -193,7 +194,7 @@ impl Screen {
             }
             Signal::Continue => {
                 self.terminal.resume()?;
-                self.repaint();
+                self.repaint_after();
             }
             Signal::Leave(signal) => return Ok(Some(signal)),
         }
@@ -208,22 +209,32 @@ impl Screen {
         self.clock.request_now(Instant::now());
     }
 
+    /// Repaints after another program had the terminal.
+    pub(super) fn repaint_after(&mut self) {
+        self.begin_region();
+        self.repaint();
+    }
+
     pub(super) fn draw(&mut self) {
-        let now = Instant::now();
+        self.draw_at(Instant::now(), false);
+    }
+
+    /// Draws a frame; the last one prints all rows of the conversation in inline mode.
+    pub(super) fn draw_at(&mut self, now: Instant, is_last: bool) {
+        self.tabs.front.app.tick(now);
+        self.choose_screen(is_last);
         let canvas = self.canvas();
         let app = &mut self.tabs.front.app;
-        app.tick(now);
         app.set_canvas(canvas);
         // All changes until now are in this frame.
         app.take_dirty();
-        let (canvas, links) = self.writer.canvas();
-        let position = app.draw(canvas, links, now);
-        let shape = app.cursor_shape();
-        let cursor = position.map(|position| Cursor { position, shape });
+        let cursor = draw_next(app, &mut self.writer, now, is_last);
         self.send_pictures();
         self.read_illustrations();
         let mut frame = self.terminal.output().buffer();
         self.writer.finish(cursor, &mut frame);
+        self.terminal
+            .set_rows_above(self.writer.rows_above_cursor());
         let fenced = self.clock.wants_fence(frame.len()) && self.terminal.fence(&mut frame);
         let bytes = frame.len();
         let drain = self.terminal.output().drain();
