@@ -18,7 +18,7 @@ enum Said {
     Text(&'static str),
 }
 
-/// What the model says to a request, in any format: a call to the first prompt, a text to its result and to all else.
+/// The answer of the model to a request, in any format: a call to the first prompt, a text to its result and to all else.
 fn said(request: &Value) -> Said {
     let names: Vec<&str> = request["tools"]
         .as_array()

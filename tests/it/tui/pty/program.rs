@@ -354,7 +354,8 @@ impl Program {
         for back in (1..=screen.scrollback_len()).rev() {
             screen.set_scrollback(back);
             let row = screen.rows(0, columns.into()).next().unwrap_or_default();
-            text += &format!("{}\n", row.trim_end());
+            text.push_str(row.trim_end());
+            text.push('\n');
         }
         screen.set_scrollback(0);
         text + &self.screen()

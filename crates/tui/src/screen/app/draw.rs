@@ -365,19 +365,23 @@ fn first_row_of_next_keys(app: &App, areas: Areas) -> Option<u16> {
     if !app.inline.is_frame() || app.pending_keys.is_empty() {
         return None;
     }
-    let next = app.keymap.hints_after(&app.contexts(), &app.pending_keys);
     let above = above_status(areas);
-    let rows = hints::height(next.len(), above, app.settings.screen_reader);
-    Some(above.bottom().saturating_sub(rows))
+    let page = next_keys(app, above, app.settings.screen_reader);
+    Some(above.bottom().saturating_sub(page.height()))
+}
+
+/// The keys that can follow those that were pressed.
+fn next_keys(app: &App, above: Rect, linear: bool) -> KeysPage {
+    let next = app.keymap.hints_after(&app.contexts(), &app.pending_keys);
+    let next = hints::after_prefix(&next, app.plugins.keys());
+    KeysPage::new("", next, None, above, linear)
 }
 
 /// Paints the keys that can follow those that were pressed.
 fn draw_next_keys(app: &App, areas: Areas, linear: bool, surface: &mut Surface<'_>) {
     if !app.pending_keys.is_empty() {
-        let next = app.keymap.hints_after(&app.contexts(), &app.pending_keys);
-        let next = hints::after_prefix(&next, app.plugins.keys());
         let above = above_status(areas);
-        KeysPage::new("", next, None, above, linear).draw(above, surface);
+        next_keys(app, above, linear).draw(above, surface);
     }
 }
 

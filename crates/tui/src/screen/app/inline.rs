@@ -75,7 +75,7 @@ pub(crate) fn covers_screen(app: &App, size: Size) -> bool {
     let has_view = !app.overlays.is_empty() && !Questions::is_in_front(&app.overlays);
     let reads = app.transcript.is_browsing() || !app.transcript.follows();
     let area = Rect::new(0, 0, size.width, size.height);
-    has_view || app.shows_keys || reads || !layout::fits(area)
+    has_view || app.keys_shown.page().is_some() || reads || !layout::fits(area)
 }
 
 /// Names the session whose end is printed below the text of another one.
