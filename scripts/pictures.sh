@@ -86,6 +86,6 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24 dark:100x30 dark:
         'key=\eOS' 'wait=Permissions' "draw=$out/permissions-$end" 'key=\e' 'gone=Permissions' \
         'type=/settings' 'key=\r' 'wait=enter change' 'type=keymap' 'key=\r' 'wait=enter save' \
         'key=^U' 'type=emacs' 'key=\r' 'wait="emacs"' 'key=\e' 'gone=Settings' \
-        'gone=Saved keymap' 'key=^X' 'wait=Choose a model' "draw=$out/hints-$end" \
+        'gone=Saved keymap' 'key=^X' 'wait=Choose a m' "draw=$out/hints-$end" \
         -- --model script/screens.json
 done

@@ -131,8 +131,8 @@ pub trait Component<C: Commands, A>: Any {
     }
 
     /// Letters that the component reads itself, with their meanings: no keymap has them.
-    fn letters(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+    fn letters(&self) -> Vec<(String, String)> {
+        Vec::new()
     }
 
     /// Whether the component receives every key directly, ignoring all bindings.

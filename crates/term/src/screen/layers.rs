@@ -106,9 +106,9 @@ impl<C: Commands, A: 'static> Layers<C, A> {
     }
 
     /// The letters that the topmost layer reads itself.
-    pub fn letters(&self) -> &'static [(&'static str, &'static str)] {
+    pub fn letters(&self) -> Vec<(String, String)> {
         let top = self.stack.last();
-        top.map_or(&[], |layer| layer.component.letters())
+        top.map_or_else(Vec::new, |layer| layer.component.letters())
     }
 
     /// Whether the topmost layer receives every key directly.

@@ -147,6 +147,12 @@ pub(crate) fn key_hints(
     words.iter().filter_map(hint).collect()
 }
 
+/// The letters of a view, for its page of keys.
+pub(crate) fn letters(rows: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(key, meaning): &(&str, &str)| ((*key).to_owned(), (*meaning).to_owned());
+    rows.iter().map(owned).collect()
+}
+
 /// Whether most lists use the command: some commands of their context are for few lists.
 pub(crate) fn is_of_most_lists(command: Command) -> bool {
     !matches!(

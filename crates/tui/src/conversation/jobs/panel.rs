@@ -305,8 +305,8 @@ impl Component<Command, Action> for Jobs {
         "list"
     }
 
-    fn letters(&self) -> &'static [(&'static str, &'static str)] {
-        &[("x", "Kill the job; press twice")]
+    fn letters(&self) -> Vec<(String, String)> {
+        frame::letters(&[("x", "Kill the job; press twice")])
     }
 
     fn uses(&self, command: Command) -> bool {

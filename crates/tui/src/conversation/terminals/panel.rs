@@ -352,11 +352,11 @@ impl Component<Command, Action> for Terminals {
         frame::is_of_most_lists(command) && !matches!(command, First | Last | PageDown | PageUp)
     }
 
-    fn letters(&self) -> &'static [(&'static str, &'static str)] {
-        &[
+    fn letters(&self) -> Vec<(String, String)> {
+        frame::letters(&[
             ("n", "Start a shell in a new terminal"),
             ("x", "Kill the program; press twice"),
-        ]
+        ])
     }
 
     fn meaning(&self, command: Command) -> Option<&'static str> {

@@ -346,11 +346,17 @@ fn draw_conversation(
     }
 }
 
+/// Rows of a page of keys at least, and those of the answers and keys of a question, which it leaves free.
+const LEAST_KEYS: u16 = 10;
+const ANSWERS: u16 = 6;
+
 /// The rows in which a page of keys has its place: above the answers of a question, and above the line of keys of a
 /// view.
 fn above_keys(app: &App, screen: Rect, division: Division) -> Rect {
     let bottom = if division.is_asking {
-        division.areas.questions.y
+        // On a low screen, the page covers the start of a long question, but not its answers.
+        let least = (screen.y + LEAST_KEYS).min(screen.bottom().saturating_sub(ANSWERS));
+        division.areas.questions.y.max(least)
     } else {
         screen.bottom().saturating_sub(app.overlays.foot())
     };
@@ -440,10 +446,9 @@ fn page_of_keys(app: &App) -> Vec<(String, String)> {
     };
     let uses = |command| app.overlays.is_empty() || app.overlays.uses(command);
     let meaning = |command| app.overlays.meaning(command);
-    let letters = app.overlays.letters().iter();
-    let letters = letters.map(|(key, meaning)| ((*key).to_owned(), (*meaning).to_owned()));
     let bound = help::keys(&app.keymap, &app.contexts(), moment, (uses, meaning));
-    letters.chain(bound).collect()
+    let letters = app.overlays.letters();
+    letters.into_iter().chain(bound).collect()
 }
 
 /// Draws the start page; returns its rows.

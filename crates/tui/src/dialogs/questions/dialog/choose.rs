@@ -272,6 +272,19 @@ impl Choose {
         row
     }
 
+    /// The keys of the choices, for the page of keys.
+    pub(super) fn letters(&self) -> Vec<(String, String)> {
+        let keyed = |line: &Line| {
+            let label = match line.action {
+                ChoiceAction::Session => "Allow such calls for this session",
+                ChoiceAction::Project => "Allow such calls in this project",
+                _ => line.label.as_str(),
+            };
+            Some((line.key?.to_string(), label.to_owned()))
+        };
+        self.lines.iter().filter_map(keyed).collect()
+    }
+
     /// The label of a line, in `room` columns if possible.
     fn label(&self, line: &Line, face: Face, room: usize) -> Vec<Span> {
         // First where two rows differ, so that the difference is not cut.

@@ -345,6 +345,13 @@ impl Component<Command, Action> for Dialog {
         Handled::Yes
     }
 
+    fn letters(&self) -> Vec<(String, String)> {
+        match &self.body {
+            Body::Choose(choose) => choose.letters(),
+            Body::Write(_) | Body::Fields(_) => Vec::new(),
+        }
+    }
+
     fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
         if self.takes(text, cx.now) {
             match &mut self.body {
