@@ -32,6 +32,8 @@ impl Search<'_> {
         } else {
             &["GNUmakefile", "makefile", "Makefile"]
         };
+        // A recipe gets the value as text: `{{file}}`.
+        self.spliced(is_just && !arguments.iter().all(Word::is_fixed));
         let (mut goals, mut file, mut folder) = (Vec::new(), None, cwd.clone());
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
@@ -99,6 +101,12 @@ impl Search<'_> {
         let read = self.makefile(&file, &goals, is_just);
         self.cwd = cwd;
         read
+    }
+
+    /// A value that is not known becomes part of the text of a command.
+    pub(super) fn spliced(&mut self, is_value: bool) {
+        self.reach.commands |= is_value;
+        self.reach.options |= is_value;
     }
 
     /// Adds what the rules of these goals run.

@@ -527,6 +527,36 @@ const CASES: &[Case] = &[
     ("node scripts/h.mjs", &[(NODE_HOOK, "import 'dotenv/config'\n"), (".env", "A=1")], ".env"),
     ("node scripts/h.mjs", &[(NODE_HOOK, "const p = require.resolve(name)\n")], "src/main.js"),
     ("bash -euo pipefail scripts/l.sh", &[("scripts/l.sh", "sh tools/c\n")], "tools/c"),
+    // Scripts of the project that have the name of a known program.
+    ("script/test", &[("script/test", "#!/bin/sh\npython3 tools/check.py\n"), ("tools/check.py", "1")], "tools/check.py"),
+    ("bin/eslint src", &[("bin/eslint", "#!/bin/sh\nexec node tools/eslint.js \"$@\"\n"), ("tools/eslint.js", "1")], "tools/eslint.js"),
+    ("scripts/shellcheck", &[("scripts/shellcheck", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
+    ("scripts/timeout", &[("scripts/timeout", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
+    ("./scripts/python-lint.sh src", &[("scripts/python-lint.sh", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
+    ("bash scripts/pytest", &[("scripts/pytest", "sh tools/c\n")], "tools/c"),
+    // Programs that are downloaded and run others.
+    ("npx -y tsx mcp/server.ts", &[("mcp/server.ts", "1"), ("src/db.ts", "1")], "src/db.ts"),
+    ("npx -y mcp-proxy node lib/server.mjs", &[("lib/server.mjs", "import '../src/db.mjs'"), ("src/db.mjs", "1")], "src/db.mjs"),
+    ("uvx mcp-proxy python3 lib/h.py", &[("lib/h.py", "import sub.help\n"), ("lib/sub/help.py", "1")], "lib/sub/help.py"),
+    ("npx -y own-proxy lib/server.mjs", &[("lib/server.mjs", "import '../src/db.mjs'"), ("src/db.mjs", "1")], "src/db.mjs"),
+    ("npx -y concurrently \"node lib/l.js\" \"ruff check\"", &[("lib/l.js", "import '../src/m.js'"), ("src/m.js", "1")], "src/m.js"),
+    ("npx --yes gulp lint", &[("gulpfile.js", "1")], "gulpfile.js"),
+    ("uvx invoke lint", &[("tasks.py", "1")], "tasks.py"),
+    // Plugins of checkers that start the application.
+    ("mypy shop", &[("mypy.ini", "[mypy]\nplugins = mypy_django_plugin.main\n"), ("shop/models.py", "1")], "shop/models.py"),
+    ("pylint shop", &[(".pylintrc", "[MAIN]\nload-plugins=pylint_django\n"), ("shop/models.py", "1")], "shop/models.py"),
+    ("pylint --load-plugins pylint_django shop", &[("shop/models.py", "1")], "shop/models.py"),
+    // Tasks of one package, and of its own settings.
+    ("turbo run lint", &[("turbo.json", "{}"), ("packages/a/turbo.json", "{\"extends\": [\"//\"], \"tasks\": {\"lint\": {\"dependsOn\": [\"gen\"]}}}"), ("packages/a/package.json", "{\"scripts\": {\"gen\": \"node g.js\"}}"), ("packages/a/g.js", "1")], "packages/a/g.js"),
+    ("turbo run lint", &[("turbo.json", "{\"tasks\": {\"a#lint\": {\"dependsOn\": [\"a#gen\"]}}}"), ("packages/a/package.json", "{\"scripts\": {\"gen\": \"node g.js\"}}"), ("packages/a/g.js", "1")], "packages/a/g.js"),
+    // Names of files that become text of a recipe.
+    ("just fmt \"$(jq -r .tool_input.file_path)\"", &[("justfile", "fmt file:\n    npx prettier --write {{file}}\n")], "src/a.md;touch x"),
+    ("FILE=\"$(jq -r .tool_input.file_path)\" make -s fmt", &[("Makefile", "FILE ?= .\nfmt:\n\tnpx prettier --write $(FILE)\n")], "src/a.md;touch x"),
+    // Settings of version managers in folders.
+    ("mise exec -- ruff check", &[(".config/mise.toml", "[env]\n_.source = 'part'\n")], "part"),
+    ("npx eslint src", &[("mise.toml", "[env._]\nsource = 'part'\n")], "part"),
+    ("node scripts/h.mjs --test", &[(NODE_HOOK, "import './later.mjs'"), ("scripts/later.mjs", "1")], "scripts/later.mjs"),
+    ("./gradlew spotlessApply generate", &[("gradlew", "#!/bin/sh\nexec \"$JAVACMD\" \"$@\"\n"), ("rules/src/R.kt", "1")], "rules/src/R.kt"),
     ("python3 manage.py check", &[("manage.py", "from django.core.management import execute_from_command_line\n")], "mysite/settings.py"),
 ];
 

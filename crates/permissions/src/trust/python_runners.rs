@@ -112,10 +112,9 @@ impl Search<'_> {
                 .iter()
                 .flat_map(|folder| BUILT.map(|name| folder.join(name)));
             self.reach.files.extend(settings);
-            self.given_files(&rest[1..]);
-        } else {
-            self.all();
+            return self.downloaded(&rest);
         }
+        self.all();
         Ok(())
     }
 

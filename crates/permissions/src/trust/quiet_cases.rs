@@ -47,6 +47,16 @@ const SET_UPS: &[Case] = &[
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { execSync } from 'child_process'\nexecSync(`npx prettier --write \"${file}\"`)")], "src/(group)/[id]/$slug.js"),
     ("docker run --rm -it node:20 node --version", &[], "src/main.js"),
     ("'rust-analyzer'", &[("Cargo.toml", "[package]\nname = 'a'\n"), ("build.rs", "Command::new(\"git\").arg(\"rev-parse\")")], "src/main.rs"),
+    ("npm run all-lints", &[("package.json", "{\"scripts\": {\"all-lints\": \"run-s lint:*\", \"lint:a\": \"eslint src\", \"lint:b\": \"prettier --check .\"}}")], "src/main.js"),
+    ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: https://github.com/x/y\n  hooks:\n  - id: yamllint\n  - id: bandit\n")], "src/main.py"),
+    ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"tsup && webpack && nest build\"}}")], "src/main.js"),
+    ("npx svelte-kit sync && npx svelte-check", &[("svelte.config.js", "export default {}")], "src/main.js"),
+    ("php vendor/bin/php-cs-fixer fix src", &[("vendor/bin/php-cs-fixer", "#!/usr/bin/env php\n<?php\n")], "src/A.php"),
+    ("deno fmt && deno lint && deno check .", &[], "src/main.ts"),
+    ("terraform fmt && terraform validate", &[], "main.tf"),
+    ("bin/rubocop -A", &[("bin/rubocop", "#!/usr/bin/env ruby\nrequire \"bundler/setup\"\nload Gem.bin_path(\"rubocop\", \"rubocop\")\n")], "app/models/a.rb"),
+    ("script/test", &[("script/test", "#!/bin/sh\npytest -q\n")], "src/main.py"),
+    ("npx -y own-server ./src", &[], "src/main.js"),
     ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: https://github.com/pre-commit/pre-commit-hooks\n  hooks:\n  - id: check-yaml\n  - id: check-added-large-files\n")], "src/main.py"),
 ];
 

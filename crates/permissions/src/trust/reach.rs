@@ -53,7 +53,8 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
             return Err(format!("`{}` is not a file", file.display()));
         }
         let name = name_of(file.to_str().unwrap_or_default());
-        if place == 0 && !is_known(name, &[]) {
+        let is_own = search.own_script(&file.to_string_lossy()).is_some();
+        if place == 0 && (is_own || !is_known(name, &[])) {
             let real = real_path::resolve(file).real;
             search.unknown(&real)?;
         }

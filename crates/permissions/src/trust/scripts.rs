@@ -49,7 +49,8 @@ impl Search<'_> {
         moves: bool,
     ) -> Result<(), String> {
         let is_python = name != "node" && is_interpreter(name);
-        let is_test = name == "node" && arguments.iter().any(|word| word.text == "--test");
+        let is_test =
+            name == "node" && options_of_node(arguments).any(|word| word.text == "--test");
         if is_test || only_checks(name, arguments) {
             self.selectors();
             return Ok(());
@@ -104,7 +105,9 @@ impl Search<'_> {
                 _ => {
                     self.selectors();
                     let script = Path::new(text).file_name().unwrap_or_default();
-                    if is_purpose(&script.to_string_lossy(), &arguments[place + 1..]) {
+                    let file = path::resolve(&self.cwd, text);
+                    let is_own = self.own_script(&file.to_string_lossy()).is_some();
+                    if !is_own && is_purpose(&script.to_string_lossy(), &arguments[place + 1..]) {
                         return Ok(());
                     }
                     return self.script_of(Some(word), moves, kind_of(name));
@@ -527,6 +530,16 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// The words before the script of Node: those after it are options of the script.
+fn options_of_node(arguments: &[Word]) -> impl Iterator<Item = &Word> {
+    let mut has_value = false;
+    arguments.iter().take_while(move |word| {
+        let is_option = word.text.starts_with('-');
+        let is_plain = is_in(NODE_FLAGS, &word.text) || word.text.contains('=');
+        std::mem::replace(&mut has_value, is_option && !is_plain) || is_option
+    })
 }
 
 /// The language of the interpreter.

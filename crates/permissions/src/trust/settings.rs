@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::{BOOTING, is_in, settings_of, settings_of_command};
+use super::known_programs::{BOOTING, booted_by, is_in, settings_of, settings_of_command};
 use super::node;
 use super::places::{above_path, environment, is_program};
 use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
@@ -100,6 +100,8 @@ impl Search<'_> {
                 _ => {}
             }
         }
+        let boots = |word: &Word| booted_by(name).any(|plugin| word.text.contains(plugin));
+        self.reach.all |= arguments.iter().any(boots);
         self.settings(name)?;
         for (_, package) in BOOTING.iter().filter(|(tool, _)| *tool == name) {
             let mut above = self.above().into_iter();
@@ -232,7 +234,12 @@ impl Search<'_> {
             settings_below(self.project, tool, false, FOLDERS, &mut found);
         }
         let before = std::mem::replace(&mut self.tool_name, tool.to_owned());
+        let booted: Vec<&str> = booted_by(tool).collect();
         for file in found {
+            if !booted.is_empty() && file.is_file() {
+                let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                self.reach.all |= booted.iter().any(|word| text.contains(word));
+            }
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             if !counts(&name) {
                 continue;
