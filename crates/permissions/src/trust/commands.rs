@@ -346,7 +346,9 @@ impl Search<'_> {
         }
         // The program may run a script in its arguments, or commands in settings there.
         for word in arguments.iter().filter(|word| word.is_fixed()) {
-            let file = path::resolve(&self.cwd, &word.text);
+            // An option can have a name before the file: `--plugin=name=FILE`.
+            let value = word.text.rsplit('=').next().unwrap_or_default();
+            let file = path::resolve(&self.cwd, value);
             self.given_file(&file)?;
             if file.starts_with(self.project) && is_program(&file) {
                 self.script(&file, "")?;

@@ -117,7 +117,7 @@ const LOADED: &[(&str, &[&str])] = &[
 /// Subcommands of build tools that only format or lint, as rows like those of [`PURPOSE`], with the marks of [`LOADED`].
 #[rustfmt::skip]
 const FORMATTING: &[(&str, &[&str])] = &[
-    ("dotnet format", &[]), ("mix format", &[]), ("dune fmt", &["=dune"]), ("deno lint check", &[]), ("next lint", &[]),
+    ("dotnet format", &[]), ("mix format", &["/deps"]), ("dune fmt", &["=dune"]), ("deno lint check", &[]), ("next lint", &[]),
     ("svelte-kit sync", &[]), ("terraform validate", &["/.terraform"]), ("tofu validate", &["/.terraform"]),
     ("gradle spotlessApply spotlessCheck ktlintFormat ktlintCheck", GRADLE), ("gradlew spotlessApply spotlessCheck ktlintFormat ktlintCheck", GRADLE),
     ("mvn spotless:apply spotless:check", &["=.mvn", "=pom.xml"]), ("mvnw spotless:apply spotless:check", &["=.mvn", "=pom.xml"]),
@@ -171,6 +171,9 @@ const BOOTED: [(&str, &str); 4] = [
     ("pylint pylsp", "pylint_django"),
     ("pylint pylsp", "pylint_odoo"),
 ];
+/// Tools whose parsers and plugins load the settings of another tool.
+const LOADED_SETTINGS: [(&str, &str); 1] =
+    [("eslint eslint_d vscode-eslint-language-server", "babel")];
 /// Scripts of version managers that a shell sources.
 pub(super) const MANAGER_SCRIPTS: &str =
     "nvm.sh asdf.sh sdkman-init.sh chruby.sh conda.sh mamba.sh";
@@ -317,7 +320,7 @@ fn first_and_rest(arguments: &[Word]) -> Option<(&str, &[Word])> {
 }
 
 /// Whether a row contains the program with its subcommand.
-fn has_row(rows: &[&str], name: &str, arguments: &[Word]) -> bool {
+pub(super) fn has_row(rows: &[&str], name: &str, arguments: &[Word]) -> bool {
     let command = arguments
         .iter()
         .find(|word| !word.text.starts_with(['-', '+']));
@@ -349,6 +352,13 @@ pub(super) fn is_quiet_module(name: &str) -> bool {
 pub(super) fn booted_by(tool: &str) -> impl Iterator<Item = &'static str> {
     let rows = BOOTED.iter().filter(move |(tools, _)| is_in(tools, tool));
     rows.map(|(_, word)| *word)
+}
+
+/// The other tools whose settings the tool loads with their code.
+pub(super) fn loaded_settings(tool: &str) -> Vec<&'static str> {
+    let rows = LOADED_SETTINGS.iter();
+    let rows = rows.filter(|(tools, _)| is_in(tools, tool));
+    rows.map(|(_, other)| *other).collect()
 }
 
 /// Whether osier knows what the program loads.

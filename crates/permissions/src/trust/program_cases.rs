@@ -557,6 +557,19 @@ const CASES: &[Case] = &[
     ("npx eslint src", &[("mise.toml", "[env._]\nsource = 'part'\n")], "part"),
     ("node scripts/h.mjs --test", &[(NODE_HOOK, "import './later.mjs'"), ("scripts/later.mjs", "1")], "scripts/later.mjs"),
     ("./gradlew spotlessApply generate", &[("gradlew", "#!/bin/sh\nexec \"$JAVACMD\" \"$@\"\n"), ("rules/src/R.kt", "1")], "rules/src/R.kt"),
+    // Folders of rules, plugins by plain names, and settings that put names together.
+    ("eslint --rulesdir lint/rules src", &[("lint/rules/no-x.js", "require('../../ast/util')"), ("ast/util.js", "1")], "ast/util.js"),
+    ("npx eslint src", &[("eslint-local-rules/index.js", "require('../ast/util')"), ("ast/util.js", "1")], "ast/util.js"),
+    ("mypy src", &[("mypy.ini", "[mypy]\nplugins = house\n"), ("house.py", "from support.plug import plugin\n"), ("support/plug.py", "1")], "support/plug.py"),
+    ("npx eslint src", &[("babel.config.js", "module.exports = { plugins: [path.join(__dirname, 'lint', 'plugin.js')] }"), ("lint/plugin.js", "1")], "lint/plugin.js"),
+    ("protoc --plugin=protoc-gen-doc=./lib/gen.py a.proto", &[("lib/gen.py", "#!/usr/bin/env python3\nimport sub.help\n"), ("lib/sub/help.py", "1")], "lib/sub/help.py"),
+    ("xargs -a format-files.txt npx prettier --check", &[("format-files.txt", "README.md\n")], "format-files.txt"),
+    ("mix format", &[(".formatter.exs", "[plugins: [Own.Formatter], inputs: [\"lib/*.ex\"]]\n"), ("lib/own/formatter.ex", "1")], "lib/own/formatter.ex"),
+    ("uv sync -q", &[("pyproject.toml", "[project]\nname = 'x'\n")], "pyproject.toml"),
+    ("uv sync -q", &[("setup.py", "1")], "src/main.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "from dotenv import load_dotenv\nload_dotenv()\n"), (".env", "A=1")], ".env"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import sys\nfrom pathlib import Path\nsys.path.insert(0, str(Path(__file__).resolve().parent.parent))\nfrom own.deep import x\n"), ("own/deep.py", "1")], "own/deep.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import sys, os, json\nROOT = os.path.dirname(os.path.dirname(__file__))\nsys.path.insert(0, ROOT)\n")], "json.py"),
     ("python3 manage.py check", &[("manage.py", "from django.core.management import execute_from_command_line\n")], "mysite/settings.py"),
 ];
 

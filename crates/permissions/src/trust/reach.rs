@@ -138,6 +138,8 @@ pub(super) struct Search<'p> {
     pub(super) products: Products,
     /// The packages in a `node_modules` that are links to folders of the project.
     pub(super) links: HashMap<PathBuf, Vec<(String, PathBuf)>>,
+    /// The folders that scripts of Python add to the places of modules.
+    pub(super) module_folders: Vec<PathBuf>,
     /// The line splits a text into words that a variable then stands for.
     pub(super) splits: bool,
     /// The scripts and settings that were read, each with `in_settings` and `reads_texts` at that time.
@@ -171,6 +173,7 @@ impl<'p> Search<'p> {
             activated: None,
             products: Products::default(),
             links: HashMap::new(),
+            module_folders: Vec::new(),
             splits: false,
             scripts: HashSet::new(),
             tasks: BTreeSet::new(),
@@ -276,7 +279,9 @@ impl Search<'_> {
             };
             let file = real_path::resolve(&path::resolve(&self.cwd, text)).real;
             // A file can be named inside of an argument, such as `.read seed.sql`.
-            let parts = word.text.split([' ', '\'', '"', ',', ':', ';', '(', ')']);
+            let parts = word
+                .text
+                .split([' ', '\'', '"', ',', ':', ';', '(', ')', '=']);
             let parts = parts.map(|part| path::resolve(&self.cwd, part));
             let parts = parts.filter(|file| file.starts_with(self.project) && file.is_file());
             self.reach.files.extend(parts.collect::<Vec<_>>());

@@ -290,6 +290,17 @@ impl Search<'_> {
         if loads.imports_any && (is_own || kind == "js") {
             self.all();
         }
+        for path in loads.paths.iter().filter(|_| is_own) {
+            let place = real_path::resolve(&folder.join(path)).real;
+            if place.starts_with(self.project) {
+                let cwd = std::mem::replace(&mut self.cwd, place.clone());
+                self.python_modules();
+                self.cwd = cwd;
+                self.module_folders.push(place);
+            } else {
+                self.every();
+            }
+        }
         self.named(text);
         let cwd = self.cwd.clone();
         for command in &loads.commands {
@@ -342,11 +353,26 @@ impl Search<'_> {
             }
             self.script(&real, kind)?;
         }
+        let has = |place: &&PathBuf| {
+            let mut files = found(&place.join(name)).into_iter();
+            place != &folder && files.any(|file| is_module(&file))
+        };
+        if files.is_empty()
+            && let Some(place) = self.module_folders.iter().find(has).cloned()
+        {
+            return self.module(name, &place, kind);
+        }
         if !files.is_empty() || is_in(PYTHON, name) {
             return Ok(());
         }
         // The module is an installed package, which can be a link to a folder of the project, or a module that was deleted.
-        let is_quiet = is_tool || is_quiet_module(name) || is_framework(name);
+        if reads_variables(name) {
+            self.reach.names.insert(".env".to_owned());
+            self.env_files();
+            self.sets_variables = true;
+        }
+        let is_quiet =
+            is_tool || is_quiet_module(name) || is_framework(name) || reads_variables(name);
         if !is_quiet {
             self.every();
         }
