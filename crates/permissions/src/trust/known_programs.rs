@@ -25,7 +25,7 @@ pub(super) const PURPOSE: &[&str] = &[
     "pytest", "py.test", "unittest", "cargo test build check clippy fmt nextest doc bench", "go test build vet fmt", "jest", "vitest",
     "mocha", "ava", "rspec", "phpunit", "ctest", "mvn test compile verify package", "mvnw test compile verify package", "gradle test build check", "gradlew test build check",
     "dotnet test build", "mix test compile", "playwright test", "deno test bench", "bun test", "swift test build", "flutter test", "vite build", "tox", "nox", "cmake --build",
-    "zig build test", "artisan test", "manage.py test", "pest", "paratest", "next build", "nuxt build", "astro build", "ng build test",
+    "zig build test", "artisan test", "manage.py test", "rails test", "pest", "paratest", "next build", "nuxt build", "astro build", "ng build test",
     "webpack", "tsup", "rollup", "nest build", "react-scripts build test", "cc", "c++", "gcc", "g++", "clang", "clang++", "ld", "ar", "as",
 ];
 /// Programs that run commands, tasks or settings of the project, or commands from their input, whatever their arguments are.
@@ -40,7 +40,7 @@ const RUNNERS: &str = "bmake mise rake tox nox composer pre-commit lefthook turb
     luigi mage meltano mill mkdocs molecule moon nest next nim nimble nuxi nuxt opam overcommit packer parallel parcel playwright plop \
     prisma pulumi rebar3 rector release-it remix robot rush sam scalafix semantic-release serverless shards sls snakemake sphinx-build \
     stack storybook swift sx task terragrunt tilt tofu tsup tuist uvicorn vue-cli-service waf wireit wrangler xcodebuild xmake checkov \
-    cargo-make makers fnm hk lage lint-imports nr nlx proto rufo simple-git-hooks volta circleci gitlab-ci-local gitlab-runner drone woodpecker-cli";
+    cargo-make makers fnm hk lage lint-imports nr nlx proto rufo simple-git-hooks volta rails symfony pip-compile circleci gitlab-ci-local gitlab-runner drone woodpecker-cli";
 /// Runners and their subcommands that load nothing of the project, as rows like those of [`PURPOSE`].
 #[rustfmt::skip]
 const QUIET: [&str; 11] = [
@@ -118,7 +118,7 @@ const LOADED: &[(&str, &[&str])] = &[
 #[rustfmt::skip]
 const FORMATTING: &[(&str, &[&str])] = &[
     ("dotnet format", &[]), ("mix format", &["/deps"]), ("dune fmt", &["=dune"]), ("deno lint check", &[]), ("next lint", &[]),
-    ("svelte-kit sync", &[]), ("terraform validate", &["/.terraform"]), ("tofu validate", &["/.terraform"]),
+    ("svelte-kit sync", &[]), ("ng lint", &[]), ("terraform validate", &["/.terraform"]), ("tofu validate", &["/.terraform"]),
     ("gradle spotlessApply spotlessCheck ktlintFormat ktlintCheck", GRADLE), ("gradlew spotlessApply spotlessCheck ktlintFormat ktlintCheck", GRADLE),
     ("mvn spotless:apply spotless:check", &["=.mvn", "=pom.xml"]), ("mvnw spotless:apply spotless:check", &["=.mvn", "=pom.xml"]),
     ("flutter analyze", DART),
@@ -132,7 +132,7 @@ const MANAGERS: [&str; 9] = [
     "mise exec x", "asdf exec", "fnm exec", "volta run", "pyenv exec", "rbenv exec", "nodenv exec", "goenv exec", "opam exec",
 ];
 /// Scripts that lie in a project and run the program of their name, and the call in such a script of Ruby.
-pub(super) const WRAPPERS: &str = "artisan gradlew manage.py mvnw";
+pub(super) const WRAPPERS: &str = "artisan gradlew manage.py mvnw rails";
 pub(super) const BINSTUB: &str = "Gem.bin_path(";
 /// Programs and their subcommands that run a script of Python in the remaining words.
 const PYTHON_SCRIPTS: [&str; 3] = ["coverage run", "mcp run dev", "fastmcp run dev"];

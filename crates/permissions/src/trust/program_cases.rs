@@ -570,6 +570,10 @@ const CASES: &[Case] = &[
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "from dotenv import load_dotenv\nload_dotenv()\n"), (".env", "A=1")], ".env"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import sys\nfrom pathlib import Path\nsys.path.insert(0, str(Path(__file__).resolve().parent.parent))\nfrom own.deep import x\n"), ("own/deep.py", "1")], "own/deep.py"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import sys, os, json\nROOT = os.path.dirname(os.path.dirname(__file__))\nsys.path.insert(0, ROOT)\n")], "json.py"),
+    ("bash scripts/x.sh", &[("scripts/x.sh", "ROOT=$(cd \"$(dirname \"$0\")/..\" && pwd)\nfor f in \"$ROOT\"/lib/sh/*.sh; do\n  source \"$f\"\ndone\n"), ("lib/sh/a.sh", "sh tools/c\n")], "tools/c"),
+    ("bash scripts/x.sh", &[("scripts/x.sh", "for f in lib/sh/*.sh; do . \"$f\"; done\n"), ("lib/sh/a.sh", "true\n")], "lib/sh/b.sh"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import logging.config\nlogging.config.dictConfig({'handlers': {'h': {'class': 'own.Handler'}}})\n")], "src/own.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import logging.config, json\nlogging.config.dictConfig(json.load(open('log.json')))\n")], "src/own.py"),
     ("python3 manage.py check", &[("manage.py", "from django.core.management import execute_from_command_line\n")], "mysite/settings.py"),
 ];
 

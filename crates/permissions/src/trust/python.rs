@@ -7,9 +7,9 @@ use super::code_text::{Commands, Loads, calls, names, selects, sets_any, within}
 const IMPORTS: [&str; 7] = ["__import__", "importlib", "imp", "__loader__", "__path__", "pkgutil", "pkg_resources"];
 /// Names that load or run other code, and functions that do so when they are called.
 #[rustfmt::skip]
-const RUNS: [&str; 36] = [
+const RUNS: [&str; 35] = [
     "__builtins__", "builtins", "runpy", "ctypes", "cffi", "pty", "sys.path", "sys.modules", "meta_path", "path_hooks", "zipimport", "addsitedir",
-    "spec_from_file_location", "SourceFileLoader", "fileConfig", "dictConfig", "pickle", "cPickle", "dill", "cloudpickle", "joblib",
+    "spec_from_file_location", "SourceFileLoader", "fileConfig", "pickle", "cPickle", "dill", "cloudpickle", "joblib",
     "marshal", "shelve", "environ.update", "unsafe_load", "full_load", "putenv", "multiprocessing", "read_pickle", "allow_pickle",
     "StdioServerParameters", "StdioTransport", "PythonStdioTransport", "NodeStdioTransport", "UvStdioTransport", "NpxStdioTransport",
 ];
@@ -68,6 +68,7 @@ pub(super) fn loads(text: &str) -> Loads {
     };
     found.runs_any = has(&RUNS) || CALLS.iter().any(is_called) || names(&text).any(starts_process);
     imports(&text, &mut found);
+    found.runs_any |= calls(&text, "dictConfig").any(|(_, rest)| !is_plain_logging(rest, &text));
     // The name of another file with variables.
     found.runs_any |= calls(&text, "load_dotenv").any(|(_, rest)| {
         let file = within(rest).unwrap_or_default();
@@ -99,6 +100,23 @@ pub(super) fn loads(text: &str) -> Loads {
         found.commands.clear();
     }
     found
+}
+
+/// Whether a call that configures logging gets a fixed value of the text, whose classes are those of Python.
+fn is_plain_logging(arguments: &str, text: &str) -> bool {
+    let argument = within(arguments).unwrap_or_default().trim();
+    let is_fixed = argument.starts_with('{') || text.contains(&format!("{argument} = {{"));
+    let text = text.replace('\'', "\"");
+    let is_own = |rest: &str| {
+        rest.trim_start_matches([':', ' '])
+            .starts_with("\"logging.")
+    };
+    let parts = text.split("ext://").skip(1);
+    is_fixed
+        && !argument.is_empty()
+        && !text.contains("\"()\"")
+        && text.split("\"class\"").skip(1).all(is_own)
+        && parts.into_iter().all(|name| name.starts_with("sys."))
 }
 
 /// The text without the calls that add a folder to the places of modules, if all these folders are known from the script's own.
@@ -162,8 +180,10 @@ fn place_of(expression: &str, text: &str, depth: usize) -> Option<Vec<String>> {
     if let Some(rest) = expression.strip_suffix(".parent") {
         return inner(rest).map(parent);
     }
-    if let Some((rest, count)) = expression.rsplit_once(".parents[") {
-        let count: usize = count.strip_suffix(']')?.parse().ok()?;
+    if let Some((rest, count)) = expression.rsplit_once(".parents[")
+        && let Some(count) = count.strip_suffix(']')
+    {
+        let count: usize = count.parse().ok()?;
         return Some((0..=count.min(16)).fold(inner(rest)?, |place, _| parent(place)));
     }
     if let Some((rest, name)) = expression.rsplit_once('/')
@@ -320,6 +340,41 @@ mod tests {
             ("logging.config.fileConfig('log.ini')", runs_any(&[])),
         ] {
             assert_eq!(loads(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn places_of_modules_are_relative_to_the_script() {
+        for (expression, expected) in [
+            ("str(Path(__file__).resolve().parent)", Some("")),
+            ("str(pathlib.Path(__file__).parent.parent)", Some("..")),
+            ("str(Path(__file__).resolve().parents[2])", Some("../..")),
+            ("os.path.dirname(os.path.abspath(__file__))", Some("")),
+            ("os.path.join(os.path.dirname(__file__), '..')", Some("..")),
+            (
+                "os.path.join(os.path.dirname(__file__), \"..\", \"lib\")",
+                Some("../lib"),
+            ),
+            (
+                "str(Path(__file__).parent / 'lib' / 'deep')",
+                Some("lib/deep"),
+            ),
+            ("str(HERE / '..')", Some("..")),
+            ("str(TWICE)", None),
+            ("str(Path(__file__).parent / name)", None),
+            ("'src'", None),
+            ("os.environ['HOOKS']", None),
+        ] {
+            let text = format!(
+                "HERE = Path(__file__).parent\nTWICE = Path(__file__)\nTWICE = x\nsys.path.insert(0, {expression})"
+            );
+            let paths: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+            let expected = Loads {
+                runs_any: paths.is_empty(),
+                paths,
+                ..Loads::default()
+            };
+            assert_eq!(loads(&text), expected, "{expression}");
         }
     }
 

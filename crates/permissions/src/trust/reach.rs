@@ -232,6 +232,11 @@ impl Search<'_> {
         moves: bool,
         kind: &str,
     ) -> Result<(), String> {
+        if let Some(word) = word
+            && self.scripts_of_pattern(&word.text, moves)?
+        {
+            return Ok(());
+        }
         let Some(text) = word.filter(|word| word.is_fixed()).map(|word| &word.text) else {
             self.every();
             return Ok(());
@@ -252,6 +257,24 @@ impl Search<'_> {
             self.program(&file)?;
         }
         self.script(&real, kind)
+    }
+
+    /// Adds the scripts of a shell in a folder of the project, if the text is a pattern for them: `lib/*.sh`. Returns whether it is.
+    fn scripts_of_pattern(&mut self, text: &str, moves: bool) -> Result<bool, String> {
+        let Some((folder, end)) = text.split_once(shell::GLOB) else {
+            return Ok(false);
+        };
+        let folder = folder.strip_suffix('/').unwrap_or_default();
+        let is_one = [".sh", ".bash"].contains(&end) && !folder.contains(shell::HOLE);
+        let is_certain = !moves || folder.starts_with('/');
+        let folder = real_path::resolve(&path::resolve(&self.cwd, folder)).real;
+        let is_own = folder.starts_with(self.project) && folder != self.project;
+        if !is_one || !is_certain || !is_own {
+            return Ok(false);
+        }
+        self.reach.folders.insert(folder.clone(), true);
+        self.follow_folder(&folder, "sh bash", "sh")?;
+        Ok(true)
     }
 
     /// Adds the files and folders of the project in the arguments of an unknown program.

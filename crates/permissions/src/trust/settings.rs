@@ -343,11 +343,7 @@ impl Search<'_> {
         if text.starts_with("#!") {
             return self.script(file, "");
         }
-        let code = if end == "exs" {
-            without_plugins_of_deps(&text)
-        } else {
-            text.clone()
-        };
+        let code = without_plugins_of_deps(&text, end);
         self.reach.all |= is_code && MORE.iter().any(|word| code.contains(word));
         // PHP finds these classes by their names.
         self.reach.all |= end == "neon" && (text.contains("class:") || text.contains("rules:"));
@@ -355,21 +351,27 @@ impl Search<'_> {
         self.reach.all |= text.contains("init-hook");
         let is_section = |line: &str| line.starts_with('[') && line.trim_end().ends_with(']');
         if (is_in("cfg ini toml", end) || has_no_end) && text.lines().any(is_section) {
-            for module in modules_of_plugins(&text) {
-                let folder = file.parent().unwrap_or(self.project).to_owned();
-                for base in [folder, self.project.to_owned()] {
-                    let files = ["", "/__init__"].map(|end| base.join(format!("{module}{end}.py")));
-                    for file in files.iter().filter(|file| file.is_file()) {
-                        self.setting_file(file)?;
-                    }
-                }
-                self.reach.names.insert(module);
-            }
+            self.plugins_of_python(file, &text)?;
         }
         match &*name {
             "package.json" | "composer.json" => self.texts_in(file, &without_package(&text)),
             _ => self.texts_in(file, &text),
         }
+    }
+
+    /// Adds the plugins that a file with settings of Python names without a folder.
+    fn plugins_of_python(&mut self, file: &Path, text: &str) -> Result<(), String> {
+        for module in modules_of_plugins(text) {
+            let folder = file.parent().unwrap_or(self.project).to_owned();
+            for base in [folder, self.project.to_owned()] {
+                let files = ["", "/__init__"].map(|end| base.join(format!("{module}{end}.py")));
+                for file in files.iter().filter(|file| file.is_file()) {
+                    self.setting_file(file)?;
+                }
+            }
+            self.reach.names.insert(module);
+        }
+        Ok(())
     }
 
     /// Adds the code that the text of the file names.
@@ -698,9 +700,10 @@ fn modules_of_plugins(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Settings of the formatter of Elixir without the packages that they name: these are installed.
-fn without_plugins_of_deps(text: &str) -> String {
+fn without_plugins_of_deps(text: &str, end: &str) -> String {
     let text = OF_DEPS
         .iter()
+        .filter(|_| end == "exs")
         .fold(text.to_owned(), |text, name| text.replace(name, ""));
     let mut parts = text.split("plugins:");
     let first = parts.next().unwrap_or_default().to_owned();
