@@ -6,10 +6,12 @@ use osier_base::{path, real_path, regular_file};
 
 use super::filters::runs_options;
 use super::known_programs::{
-    BINSTUB, DATA, FILTERS, INTERPRETERS, MAKE, SIMPLE, WRAPPERS, is_in, is_interpreter, is_known,
+    BINSTUBS, DATA, FILTERS, INTERPRETERS, MAKE, SIMPLE, WRAPPERS, is_in, is_interpreter, is_known,
     is_purpose, is_quiet, is_runner, loads_all, managed, only_checks, runs_python,
 };
-use super::places::{installed_elsewhere, is_future, is_installed, is_of_composer, is_program};
+use super::places::{
+    installed_elsewhere, is_binary, is_future, is_installed, is_of_composer, is_program,
+};
 use super::reach::{DEPTH, Search, TEXT};
 use super::shell_text::selects_code;
 use crate::equivalents::{self, Equivalents};
@@ -422,11 +424,13 @@ impl Search<'_> {
         let real = real_path::resolve(&found).real;
         let is_own = real.starts_with(self.project)
             && real.is_file()
+            && !is_binary(&real)
             && ![&found, &real]
                 .iter()
                 .any(|file| is_installed(file, self.project) || is_of_composer(file));
         let text = || regular_file::read_text(&real, TEXT).unwrap_or_default();
-        let is_wrapper = || is_in(WRAPPERS, name_of(program)) || text().contains(BINSTUB);
+        let is_stub = || BINSTUBS.iter().any(|word| text().contains(word));
+        let is_wrapper = || is_in(WRAPPERS, name_of(program)) || is_stub();
         (is_own && !is_wrapper()).then_some(real)
     }
 

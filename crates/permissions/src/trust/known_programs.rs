@@ -131,9 +131,10 @@ const TASKS: &str = "gradle gradlew mvn mvnw sbt";
 const MANAGERS: [&str; 9] = [
     "mise exec x", "asdf exec", "fnm exec", "volta run", "pyenv exec", "rbenv exec", "nodenv exec", "goenv exec", "opam exec",
 ];
-/// Scripts that lie in a project and run the program of their name, and the call in such a script of Ruby.
-pub(super) const WRAPPERS: &str = "artisan gradlew manage.py mvnw rails";
-pub(super) const BINSTUB: &str = "Gem.bin_path(";
+/// Scripts that lie in a project and run the program of their name, and words in such scripts of Ruby and PHP.
+pub(super) const WRAPPERS: &str = "artisan gradlew manage.py mvnw rails sbt";
+pub(super) const BINSTUBS: [&str; 3] =
+    ["Gem.bin_path(", "phpunit/phpunit/phpunit", "simple-phpunit"];
 /// Programs and their subcommands that run a script of Python in the remaining words.
 const PYTHON_SCRIPTS: [&str; 3] = ["coverage run", "mcp run dev", "fastmcp run dev"];
 /// Programs and their first options that only check the file in the next word; `sh` is any shell.

@@ -533,6 +533,7 @@ const CASES: &[Case] = &[
     ("scripts/shellcheck", &[("scripts/shellcheck", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
     ("scripts/timeout", &[("scripts/timeout", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
     ("./scripts/python-lint.sh src", &[("scripts/python-lint.sh", "#!/bin/sh\nsh tools/c\n")], "tools/c"),
+    ("php scripts/phpunit", &[("scripts/phpunit", "<?php require '../lib/a.php';\n"), ("lib/a.php", "1")], "lib/a.php"),
     ("bash scripts/pytest", &[("scripts/pytest", "sh tools/c\n")], "tools/c"),
     // Programs that are downloaded and run others.
     ("npx -y tsx mcp/server.ts", &[("mcp/server.ts", "1"), ("src/db.ts", "1")], "src/db.ts"),

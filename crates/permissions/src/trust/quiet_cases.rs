@@ -56,6 +56,8 @@ const SET_UPS: &[Case] = &[
     ("npx eslint --rulesdir lint/rules src", &[("lint/rules/no-x.js", "const u = require('eslint-utils')")], "src/main.js"),
     ("bash scripts/x.sh", &[("scripts/x.sh", "ROOT=$(cd \"$(dirname \"$0\")/..\" && pwd)\nfor f in \"$ROOT\"/lib/sh/*.sh; do\n  source \"$f\"\ndone\n"), ("lib/sh/a.sh", "log() { echo \"$1\"; }\n")], "README.md"),
     ("python3 scripts/h.py", &[(PYTHON_HOOK, "import logging.config\nlogging.config.dictConfig({'version': 1, 'handlers': {'h': {'class': 'logging.StreamHandler', 'stream': 'ext://sys.stderr'}}})\n")], "README.md"),
+    ("php bin/phpunit", &[("bin/phpunit", "#!/usr/bin/env php\n<?php\nrequire dirname(__DIR__).'/vendor/phpunit/phpunit/phpunit';\n")], "src/A.php"),
+    ("./bin/golangci-lint run", &[("bin/golangci-lint", "\u{7f}ELF")], "src/main.go"),
     ("rails test", &[], "app/models/a.rb"),
     ("ng lint", &[], "src/main.ts"),
     ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: https://github.com/x/y\n  hooks:\n  - id: yamllint\n  - id: bandit\n")], "src/main.py"),

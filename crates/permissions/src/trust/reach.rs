@@ -9,8 +9,8 @@
 //!    plugin can read the settings of another tool. The shape of its name shows whether a file is a setting (`setting_names.rs`).
 //! 3. `make`, `npm run`, `git` and the like load their own files, and what the commands there load (`runners.rs`, `makefiles.rs`,
 //!    `git.rs`).
-//! 4. A script loads the code in its folder, and what it runs and imports (`scripts.rs`). A script of the user outside of the project only
-//!    counts by what it runs.
+//! 4. A script loads the code in its folder, and what it runs and imports (`scripts.rs`); if it lies in the project, its name says nothing.
+//!    A script of the user outside of the project only counts by what it runs.
 //! 5. Another program outside of the project loads the files in its arguments, and the settings of its name.
 //! 6. Everything else could load all code: an unknown program of the project, or an import by a computed name. A command or a script by a
 //!    computed name could load every file, also one that is named like data.
