@@ -6,6 +6,8 @@ pub(super) struct Loads {
     pub modules: Vec<String>,
     /// Commands for a shell.
     pub commands: Vec<String>,
+    /// Folders in which Python looks for modules, relative to the script.
+    pub paths: Vec<String>,
     /// The text can import a module by a computed name.
     pub imports_any: bool,
     /// The text sets environment variables with computed names, which can choose the code that other programs load.

@@ -1,15 +1,17 @@
 //! A command of a line: the program that its name starts, and what that loads.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path, regular_file};
 
 use super::filters::runs_options;
 use super::known_programs::{
-    DATA, FILTERS, INTERPRETERS, SIMPLE, is_in, is_interpreter, is_known, is_purpose, is_quiet,
-    is_runner, loads_all, managed, only_checks, runs_python,
+    BINSTUBS, DATA, FILTERS, INTERPRETERS, MAKE, SIMPLE, WRAPPERS, is_in, is_interpreter, is_known,
+    is_purpose, is_quiet, is_runner, loads_all, managed, only_checks, runs_python,
 };
-use super::places::{installed_elsewhere, is_future, is_installed, is_program};
+use super::places::{
+    installed_elsewhere, is_binary, is_future, is_installed, is_of_composer, is_program,
+};
 use super::reach::{DEPTH, Search, TEXT};
 use super::shell_text::selects_code;
 use crate::equivalents::{self, Equivalents};
@@ -36,6 +38,8 @@ impl Search<'_> {
             return Ok(());
         }
         let name = name_of(&head.text);
+        // A variable of the environment is one of the makefile, too.
+        self.spliced(is_in(MAKE, name) && !words[..set].iter().all(Word::is_fixed));
         if name == "env"
             && !head.text.contains('/')
             && let Some(done) = self.directory_of_env(arguments, moves)
@@ -101,7 +105,11 @@ impl Search<'_> {
         let Some((head, arguments)) = words.split_first() else {
             return Ok(());
         };
-        let name = name_of(&head.text);
+        // A script of the project is what its text says, and not the program of its name.
+        let name = match self.own_script(&head.text) {
+            Some(_) if head.text.contains('/') => head.text.as_str(),
+            _ => name_of(&head.text),
+        };
         let first = arguments.first().map(|word| word.text.as_str());
         if name == "command" && matches!(first, Some("-v" | "-V")) {
             return Ok(());
@@ -129,7 +137,7 @@ impl Search<'_> {
         // Shells and runners read their own words below.
         if !is_shell(name) && name != "eval" && !is_runner(name) {
             self.depth += 1;
-            self.others(name, words, reads_only, moves)?;
+            self.others(name_of(&head.text), words, reads_only, moves)?;
             self.depth -= 1;
         }
         self.split_names(name, arguments);
@@ -275,8 +283,16 @@ impl Search<'_> {
         }
         let is_filter = name == "perl" && Self::is_plain_filter(arguments);
         let script = arguments.first().map_or("", |word| name_of(&word.text));
-        let is_test =
-            is_in(INTERPRETERS, name) && is_purpose(script, &arguments[1.min(arguments.len())..]);
+        let rest = &arguments[1.min(arguments.len())..];
+        let file = arguments
+            .first()
+            .map(|word| path::resolve(&self.cwd, &word.text));
+        if is_in(INTERPRETERS, name) && file.as_deref().is_some_and(is_of_composer) {
+            // `php vendor/bin/tool` runs a tool as `vendor/bin/tool` does.
+            return self.command(arguments, moves);
+        }
+        let is_own = file.is_some_and(|file| self.own_script(&file.to_string_lossy()).is_some());
+        let is_test = is_in(INTERPRETERS, name) && !is_own && is_purpose(script, rest);
         if is_filter || is_test || is_purpose(name, arguments) {
             self.selectors();
         } else if is_in(INTERPRETERS, name) {
@@ -332,7 +348,9 @@ impl Search<'_> {
         }
         // The program may run a script in its arguments, or commands in settings there.
         for word in arguments.iter().filter(|word| word.is_fixed()) {
-            let file = path::resolve(&self.cwd, &word.text);
+            // An option can have a name before the file: `--plugin=name=FILE`.
+            let value = word.text.rsplit('=').next().unwrap_or_default();
+            let file = path::resolve(&self.cwd, value);
             self.given_file(&file)?;
             if file.starts_with(self.project) && is_program(&file) {
                 self.script(&file, "")?;
@@ -378,6 +396,10 @@ impl Search<'_> {
             return Ok(false);
         }
         self.program(&found)?;
+        if let Some(script) = self.own_script(text) {
+            self.unknown(&script)?;
+            return Ok(!is_interpreter(name) && !is_shell(name));
+        }
         if is_interpreter(name) || is_shell(name) {
             return Ok(false);
         }
@@ -389,6 +411,27 @@ impl Search<'_> {
             self.unknown(&real)?;
         }
         Ok(true)
+    }
+
+    /// The file that the program's name means, if it is a program that people wrote in the project: neither an installed one nor a wrapper
+    /// of the program of its name.
+    pub(super) fn own_script(&self, program: &str) -> Option<PathBuf> {
+        let found = if program.contains('/') {
+            path::resolve(&self.cwd, program)
+        } else {
+            installed_elsewhere(program)?
+        };
+        let real = real_path::resolve(&found).real;
+        let is_own = real.starts_with(self.project)
+            && real.is_file()
+            && !is_binary(&real)
+            && ![&found, &real]
+                .iter()
+                .any(|file| is_installed(file, self.project) || is_of_composer(file));
+        let text = || regular_file::read_text(&real, TEXT).unwrap_or_default();
+        let is_stub = || BINSTUBS.iter().any(|word| text().contains(word));
+        let is_wrapper = || is_in(WRAPPERS, name_of(program)) || is_stub();
+        (is_own && !is_wrapper()).then_some(real)
     }
 
     /// Adds a program of the project of which osier knows nothing but the text.

@@ -48,7 +48,7 @@ impl Search<'_> {
             return;
         }
         let is_end = |char: char| char.is_whitespace() || "\"'`;|&<>(){}".contains(char);
-        for start in ["cat ", "<"] {
+        for start in ["cat ", "<", " -a", "--arg-file=", "--arg-file "] {
             for (at, _) in text.match_indices(start) {
                 let rest = text[at + start.len()..].trim_start_matches([' ', '"', '\'']);
                 let file = path::resolve(&self.cwd, rest.split(is_end).next().unwrap_or_default());

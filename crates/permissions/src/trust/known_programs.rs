@@ -12,7 +12,7 @@ pub(super) const DATA: &str = ". : [ [[ afplay awk base64 basename bat biome bla
     mawk md5sum mkdir mkfifo mktemp mv nohup notify-send paplay pbcopy pgrep popd printf ps pushd pwd read readarray readlink \
     readonly realpath return rev rg rm rmdir rsync ruff rustfmt say sed seq set sha1sum sha256sum shasum shellcheck shfmt shift shopt sleep sort \
     stat stylua taplo tail tee terminal-notifier test time timeout touch tput tr true type typeset typos uname uniq unset uuidgen wait \
-    wc wget which whoami xargs xxd yamlfmt yes yq";
+    wc wget which whoami xargs xxd yamlfmt yamllint yes yq";
 pub(super) const FILTERS: [&str; 7] = ["awk", "gawk", "gsed", "jq", "mawk", "sed", "yq"];
 /// Programs that run the command in their remaining words, after options and numbers.
 pub(super) const SIMPLE: [&str; 8] = [
@@ -21,11 +21,12 @@ pub(super) const SIMPLE: [&str; 8] = [
 /// Programs that build and test the project: running its code is their purpose. A row is a program and its subcommands; without
 /// subcommands, it covers each use of the program.
 #[rustfmt::skip]
-pub(super) const PURPOSE: [&str; 45] = [
+pub(super) const PURPOSE: &[&str] = &[
     "pytest", "py.test", "unittest", "cargo test build check clippy fmt nextest doc bench", "go test build vet fmt", "jest", "vitest",
     "mocha", "ava", "rspec", "phpunit", "ctest", "mvn test compile verify package", "mvnw test compile verify package", "gradle test build check", "gradlew test build check",
     "dotnet test build", "mix test compile", "playwright test", "deno test bench", "bun test", "swift test build", "flutter test", "vite build", "tox", "nox", "cmake --build",
-    "zig build test", "artisan test", "manage.py test", "pest", "paratest", "next build", "nuxt build", "astro build", "ng build test", "cc", "c++", "gcc", "g++", "clang", "clang++", "ld", "ar", "as",
+    "zig build test", "artisan test", "manage.py test", "rails test", "pest", "paratest", "next build", "nuxt build", "astro build", "ng build test",
+    "webpack", "tsup", "rollup", "nest build", "react-scripts build test", "cc", "c++", "gcc", "g++", "clang", "clang++", "ld", "ar", "as",
 ];
 /// Programs that run commands, tasks or settings of the project, or commands from their input, whatever their arguments are.
 #[rustfmt::skip]
@@ -39,7 +40,7 @@ const RUNNERS: &str = "bmake mise rake tox nox composer pre-commit lefthook turb
     luigi mage meltano mill mkdocs molecule moon nest next nim nimble nuxi nuxt opam overcommit packer parallel parcel playwright plop \
     prisma pulumi rebar3 rector release-it remix robot rush sam scalafix semantic-release serverless shards sls snakemake sphinx-build \
     stack storybook swift sx task terragrunt tilt tofu tsup tuist uvicorn vue-cli-service waf wireit wrangler xcodebuild xmake checkov \
-    cargo-make makers fnm hk lage lint-imports nr nlx proto rufo simple-git-hooks volta circleci gitlab-ci-local gitlab-runner drone woodpecker-cli";
+    cargo-make makers fnm hk lage lint-imports nr nlx proto rufo simple-git-hooks volta rails symfony pip-compile circleci gitlab-ci-local gitlab-runner drone woodpecker-cli";
 /// Runners and their subcommands that load nothing of the project, as rows like those of [`PURPOSE`].
 #[rustfmt::skip]
 const QUIET: [&str; 11] = [
@@ -103,7 +104,7 @@ const DART: &[&str] = &["=analysis_options.yaml", "=pubspec", "=analyzer_plugin"
 /// the project (with `*`, the end of a name), `/` a folder above, and `*` all code.
 #[rustfmt::skip]
 const LOADED: &[(&str, &[&str])] = &[
-    ("pyright pyright-langserver basedpyright basedpyright-langserver ty jedi-language-server mypy dmypy pylint flake8 sqlfluff", &["-"]),
+    ("pyright pyright-langserver basedpyright basedpyright-langserver ty jedi-language-server mypy dmypy pylint flake8 sqlfluff bandit pydocstyle autoflake autopep8 yapf vulture", &["-"]),
     ("rust-analyzer", &["=build.rs", "=Cargo.toml", "=rust-project.json", "=.rust-project.json", "=build-script-build"]),
     ("haskell-language-server-wrapper haskell-language-server elixir-ls", &["*"]),
     ("rubocop standardrb php-cs-fixer pint phpstan", &["/vendor"]),
@@ -116,17 +117,24 @@ const LOADED: &[(&str, &[&str])] = &[
 /// Subcommands of build tools that only format or lint, as rows like those of [`PURPOSE`], with the marks of [`LOADED`].
 #[rustfmt::skip]
 const FORMATTING: &[(&str, &[&str])] = &[
-    ("dotnet format", &[]), ("mix format", &[]), ("dune fmt", &["=dune"]), ("deno lint", &[]), ("next lint", &[]),
+    ("dotnet format", &[]), ("mix format", &["/deps"]), ("dune fmt", &["=dune"]), ("deno lint check", &[]), ("next lint", &[]),
+    ("svelte-kit sync", &[]), ("ng lint", &[]), ("terraform validate", &["/.terraform"]), ("tofu validate", &["/.terraform"]),
     ("gradle spotlessApply spotlessCheck ktlintFormat ktlintCheck", GRADLE), ("gradlew spotlessApply spotlessCheck ktlintFormat ktlintCheck", GRADLE),
     ("mvn spotless:apply spotless:check", &["=.mvn", "=pom.xml"]), ("mvnw spotless:apply spotless:check", &["=.mvn", "=pom.xml"]),
     ("flutter analyze", DART),
     ("sbt scalafmt scalafmtAll scalafmtCheck scalafmtCheckAll scalafmtSbt", &["=project"]),
 ];
+/// Such build tools whose words are all tasks, each of which can run other code.
+const TASKS: &str = "gradle gradlew mvn mvnw sbt";
 /// Version managers and their subcommands that run the command in the remaining words.
 #[rustfmt::skip]
 const MANAGERS: [&str; 9] = [
     "mise exec x", "asdf exec", "fnm exec", "volta run", "pyenv exec", "rbenv exec", "nodenv exec", "goenv exec", "opam exec",
 ];
+/// Scripts that lie in a project and run the program of their name, and words in such scripts of Ruby and PHP.
+pub(super) const WRAPPERS: &str = "artisan gradlew manage.py mvnw rails sbt";
+pub(super) const BINSTUBS: [&str; 3] =
+    ["Gem.bin_path(", "phpunit/phpunit/phpunit", "simple-phpunit"];
 /// Programs and their subcommands that run a script of Python in the remaining words.
 const PYTHON_SCRIPTS: [&str; 3] = ["coverage run", "mcp run dev", "fastmcp run dev"];
 /// Programs and their first options that only check the file in the next word; `sh` is any shell.
@@ -138,7 +146,7 @@ const FRAMEWORKS: &str = "django celery";
 /// Packages of Node that read variables from `.env`.
 const VARIABLES: &str = "dotenv dotenv-flow dotenv-expand";
 /// Commands that compile or bundle the project into files that can run.
-const BUILDERS: [&str; 7] = [
+const BUILDERS: [&str; 12] = [
     "tsc",
     "tsgo",
     "vue-tsc",
@@ -146,12 +154,27 @@ const BUILDERS: [&str; 7] = [
     "next build",
     "nuxt build",
     "astro build",
+    "nest build",
+    "react-scripts build",
+    "rollup",
+    "tsup",
+    "webpack",
 ];
 /// Packages with which a tool starts the application, each with the tool.
 pub(super) const BOOTING: [(&str, &str); 2] = [
     ("phpstan", "vendor/larastan/larastan"),
     ("phpstan", "vendor/nunomaduro/larastan"),
 ];
+/// Words in the settings of a tool that name a plugin which starts the application, each with the tools.
+const BOOTED: [(&str, &str); 4] = [
+    ("mypy dmypy pylsp", "mypy_django_plugin"),
+    ("mypy dmypy pylsp", "mypy_drf_plugin"),
+    ("pylint pylsp", "pylint_django"),
+    ("pylint pylsp", "pylint_odoo"),
+];
+/// Tools whose parsers and plugins load the settings of another tool.
+const LOADED_SETTINGS: [(&str, &str); 1] =
+    [("eslint eslint_d vscode-eslint-language-server", "babel")];
 /// Scripts of version managers that a shell sources.
 pub(super) const MANAGER_SCRIPTS: &str =
     "nvm.sh asdf.sh sdkman-init.sh chruby.sh conda.sh mamba.sh";
@@ -174,9 +197,11 @@ pub(super) fn settings_of_command(
     name: &str,
     arguments: &[Word],
 ) -> Option<&'static [&'static str]> {
-    let row = FORMATTING
-        .iter()
-        .find(|(row, _)| has_row(&[row], name, arguments));
+    let row = FORMATTING.iter().find(|(row, _)| {
+        let tasks = arguments.iter().filter(|word| !word.text.starts_with('-'));
+        let is_covered = |word: &Word| has_row(&[row], name, std::slice::from_ref(word));
+        has_row(&[row], name, arguments) && (!is_in(TASKS, name) || tasks.clone().all(is_covered))
+    });
     row.map(|(_, loaded)| *loaded).or_else(|| settings_of(name))
 }
 
@@ -201,7 +226,11 @@ pub(super) fn is_in(list: &str, name: &str) -> bool {
 }
 
 pub(super) fn is_interpreter(name: &str) -> bool {
-    name == "node" || name.starts_with("python") || name == "pypy" || name == "pypy3"
+    let version = name
+        .strip_prefix("python")
+        .or_else(|| name.strip_prefix("pypy"));
+    let is_version = |char: char| char.is_ascii_digit() || char == '.';
+    name == "node" || version.is_some_and(|version| version.chars().all(is_version))
 }
 
 /// Whether the program could load any code of the project.
@@ -215,7 +244,7 @@ pub(super) fn is_runner(name: &str) -> bool {
 }
 
 pub(super) fn is_purpose(name: &str, arguments: &[Word]) -> bool {
-    has_row(&PURPOSE, name, arguments)
+    has_row(PURPOSE, name, arguments)
 }
 
 /// Whether this command of a runner loads nothing of the project.
@@ -292,7 +321,7 @@ fn first_and_rest(arguments: &[Word]) -> Option<(&str, &[Word])> {
 }
 
 /// Whether a row contains the program with its subcommand.
-fn has_row(rows: &[&str], name: &str, arguments: &[Word]) -> bool {
+pub(super) fn has_row(rows: &[&str], name: &str, arguments: &[Word]) -> bool {
     let command = arguments
         .iter()
         .find(|word| !word.text.starts_with(['-', '+']));
@@ -318,6 +347,19 @@ pub(super) fn is_quiet_package(name: &str) -> bool {
 /// Whether this package of Python runs no command and loads nothing by a computed name.
 pub(super) fn is_quiet_module(name: &str) -> bool {
     is_in(PYTHON_PACKAGES, name)
+}
+
+/// The words with which settings and options start the application, if the tool obeys them.
+pub(super) fn booted_by(tool: &str) -> impl Iterator<Item = &'static str> {
+    let rows = BOOTED.iter().filter(move |(tools, _)| is_in(tools, tool));
+    rows.map(|(_, word)| *word)
+}
+
+/// The other tools whose settings the tool loads with their code.
+pub(super) fn loaded_settings(tool: &str) -> Vec<&'static str> {
+    let rows = LOADED_SETTINGS.iter();
+    let rows = rows.filter(|(tools, _)| is_in(tools, tool));
+    rows.map(|(_, other)| *other).collect()
 }
 
 /// Whether osier knows what the program loads.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use osier_base::{path, real_path, regular_file};
 
 use super::known_programs::is_in;
+use super::places::is_binary;
 use super::reach::{Search, TEXT};
 use super::shell_text::{end_of, selects_code};
 use crate::programs::{is_shell, name_of};
@@ -32,6 +33,8 @@ impl Search<'_> {
         } else {
             &["GNUmakefile", "makefile", "Makefile"]
         };
+        // A recipe gets the value as text: `{{file}}`.
+        self.spliced(is_just && !arguments.iter().all(Word::is_fixed));
         let (mut goals, mut file, mut folder) = (Vec::new(), None, cwd.clone());
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
@@ -101,6 +104,12 @@ impl Search<'_> {
         read
     }
 
+    /// A value that is not known becomes part of the text of a command.
+    pub(super) fn spliced(&mut self, is_value: bool) {
+        self.reach.commands |= is_value;
+        self.reach.options |= is_value;
+    }
+
     /// Adds what the rules of these goals run.
     fn makefile(&mut self, file: &Path, goals: &[String], is_just: bool) -> Result<(), String> {
         let mut rules = Rules::default();
@@ -167,11 +176,7 @@ impl Search<'_> {
                 .any(|command| compilers.iter().any(|start| command.starts_with(start)))
         });
         let file = path::resolve(&self.cwd, name);
-        let is_program = |start: &[u8]| start == b"\x7fELF" || start.starts_with(b"\xcf\xfa");
-        let is_script = || {
-            let start = regular_file::head(&file, 4);
-            file.exists() && !start.is_ok_and(|(start, _)| is_program(&start))
-        };
+        let is_script = || file.exists() && !is_binary(&file);
         is_built
             && name.starts_with("./")
             && !command.contains([';', '&', '|', '$', '`'])

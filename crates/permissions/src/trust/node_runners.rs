@@ -1,14 +1,15 @@
 //! Runners of Node, which run scripts in `package.json` and programs of packages: `npm`, `npx`, `turbo` and the like.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::{is_known, settings_of};
-use super::places::folders_below;
+use super::known_programs::{is_in, is_known, loads_all, settings_of};
+use super::places::{folders_below, is_program};
 use super::reach::{PACKAGES, Search, TEXT};
+use crate::programs::name_of;
 use crate::shell::Word;
 
 /// Settings of the runners of Node.
@@ -24,6 +25,8 @@ const LOADED: [&str; 5] = [
     ".yarn/plugins",
     ".yarn/sdks",
 ];
+/// Ends of the names of files that a downloaded program could run.
+const SCRIPTS: &str = "js mjs cjs ts mts cts py sh";
 /// The depth of folders in which `turbo` finds packages.
 const TURBO_DEPTH: usize = 4;
 /// Options that do not change which code runs.
@@ -141,7 +144,7 @@ impl Search<'_> {
         self.reach.files.insert(file);
         self.packages(&folder);
         let scripts = manifest["scripts"].as_object().cloned().unwrap_or_default();
-        let start = name.strip_suffix('*');
+        let start = name.split_once('*').map(|(start, _)| start);
         let fits = |script: &str| {
             let plain = script.strip_prefix("pre").or(script.strip_prefix("post"));
             script == name
@@ -252,8 +255,35 @@ impl Search<'_> {
         if self.has_package(name) {
             self.all();
             self.arguments(rest);
-        } else {
-            self.given_files(rest);
+            return Ok(());
+        }
+        self.downloaded(words)
+    }
+
+    /// Adds what a downloaded program runs: all code if it is a known runner, or else the files, scripts and commands in its arguments.
+    pub(super) fn downloaded(&mut self, words: &[Word]) -> Result<(), String> {
+        let (name, rest) = (words[0].text.as_str(), &words[1..]);
+        if loads_all(name) {
+            self.all();
+            self.arguments(rest);
+            return Ok(());
+        }
+        self.given_files(rest);
+        self.depth += 1;
+        self.others(name_of(name), words, false, false)?;
+        self.depth -= 1;
+        for word in rest.iter().filter(|word| word.is_fixed()) {
+            let file = path::resolve(&self.cwd, &word.text);
+            if file.starts_with(self.project) && file.is_file() {
+                self.given_file(&file)?;
+                if is_program(&file) || is_in(SCRIPTS, end_of(&file)) {
+                    self.script(&file, "")?;
+                }
+            } else if let Some((first, _)) = word.text.split_once(' ')
+                && (is_known(first, &[]) || self.own_script(first).is_some())
+            {
+                self.line(&word.text)?;
+            }
         }
         Ok(())
     }
@@ -287,7 +317,8 @@ impl Search<'_> {
             return Ok(());
         }
         let start = self.cwd.clone();
-        let names = self.turbo_tasks(names.iter().map(ToString::to_string).collect());
+        let names = names.iter().map(|name| task_of(name).to_owned());
+        let names = self.turbo_tasks(names.collect());
         let mut waiting = vec![(start.clone(), 0)];
         while let Some((folder, depth)) = waiting.pop() {
             if folder.join("package.json").is_file() {
@@ -309,30 +340,41 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The tasks, and the tasks that run before them.
+    /// The tasks, and the tasks that run before them by the settings above and in the packages.
     pub(super) fn turbo_tasks(&mut self, mut names: Vec<String>) -> Vec<String> {
-        for folder in self.above() {
+        let mut folders = self.above();
+        let mut waiting: Vec<_> = folders_below(&self.cwd, 0, TURBO_DEPTH).collect();
+        while let Some((folder, depth)) = waiting.pop() {
+            waiting.extend(folders_below(&folder, depth, TURBO_DEPTH));
+            folders.push(folder);
+        }
+        let mut all = Vec::new();
+        for folder in folders {
             // osier does not read this file, because it can have comments.
             self.reach.all |= folder.join("turbo.jsonc").is_file();
             let Ok(text) = regular_file::read(&folder.join("turbo.json"), TEXT) else {
                 continue;
             };
-            let Ok(settings) = serde_json::from_slice::<Value>(&text) else {
-                self.all();
-                continue;
-            };
-            let mut at = 0;
-            while let Some(name) = names.get(at).cloned() {
-                at += 1;
-                for tasks in ["tasks", "pipeline"] {
-                    let needs = settings[tasks][&name]["dependsOn"].as_array();
-                    for need in needs.into_iter().flatten().filter_map(Value::as_str) {
-                        let need = need.trim_start_matches('^');
-                        let need = need.rsplit('#').next().unwrap_or(need).to_owned();
-                        if !names.contains(&need) {
-                            names.push(need);
-                        }
-                    }
+            match serde_json::from_slice::<Value>(&text) {
+                Ok(settings) => all.push(settings),
+                Err(_) => self.all(),
+            }
+        }
+        let tasks = |settings: &Value| {
+            let both = ["tasks", "pipeline"].map(|key| settings[key].as_object().cloned());
+            both.into_iter().flatten().flatten().collect::<Vec<_>>()
+        };
+        let all: Vec<_> = all.iter().flat_map(tasks).collect();
+        let mut at = 0;
+        while let Some(name) = names.get(at).cloned() {
+            at += 1;
+            // A task can be that of one package: `web#lint`.
+            let own = all.iter().filter(|(key, _)| task_of(key) == task_of(&name));
+            let needs = own.filter_map(|(_, task)| task["dependsOn"].as_array());
+            for need in needs.flatten().filter_map(Value::as_str) {
+                let need = task_of(need.trim_start_matches('^')).to_owned();
+                if !names.contains(&need) {
+                    names.push(need);
                 }
             }
         }
@@ -343,6 +385,16 @@ impl Search<'_> {
         self.manifest()
             .is_some_and(|(_, all)| !all["scripts"][name].is_null())
     }
+}
+
+fn end_of(file: &Path) -> &str {
+    let end = file.extension().and_then(|end| end.to_str());
+    end.unwrap_or_default()
+}
+
+/// The name of a task without that of its package.
+fn task_of(name: &str) -> &str {
+    name.rsplit('#').next().unwrap_or(name)
 }
 
 /// Whether the argument of an installation can name another package or folder.

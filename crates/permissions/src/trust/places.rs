@@ -56,6 +56,18 @@ pub(super) fn is_installed(file: &Path, project: &Path) -> bool {
         || environment(file, project).is_some()
 }
 
+/// Whether the file is a compiled program.
+pub(super) fn is_binary(file: &Path) -> bool {
+    let start = regular_file::head(file, 4).map(|(start, _)| start);
+    start.is_ok_and(|start| start == b"\x7fELF" || start.starts_with(b"\xcf\xfa"))
+}
+
+/// Whether the file is a program of an installed package of PHP.
+pub(super) fn is_of_composer(file: &Path) -> bool {
+    file.parent()
+        .is_some_and(|folder| folder.ends_with("vendor/bin"))
+}
+
 /// The virtual environment of Python that contains `file`.
 pub(super) fn environment(file: &Path, project: &Path) -> Option<PathBuf> {
     let mut above = file

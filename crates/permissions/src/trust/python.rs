@@ -1,16 +1,16 @@
 //! The modules that a text in Python imports and the commands that it runs.
 
-use super::code_text::{Commands, Loads, calls, names, selects, sets_any};
+use super::code_text::{Commands, Loads, calls, names, selects, sets_any, within};
 
 /// Names that import a module by a computed name.
 #[rustfmt::skip]
 const IMPORTS: [&str; 7] = ["__import__", "importlib", "imp", "__loader__", "__path__", "pkgutil", "pkg_resources"];
 /// Names that load or run other code, and functions that do so when they are called.
 #[rustfmt::skip]
-const RUNS: [&str; 37] = [
+const RUNS: [&str; 35] = [
     "__builtins__", "builtins", "runpy", "ctypes", "cffi", "pty", "sys.path", "sys.modules", "meta_path", "path_hooks", "zipimport", "addsitedir",
-    "spec_from_file_location", "SourceFileLoader", "fileConfig", "dictConfig", "pickle", "cPickle", "dill", "cloudpickle", "joblib",
-    "marshal", "shelve", "load_dotenv", "environ.update", "unsafe_load", "full_load", "putenv", "multiprocessing", "read_pickle", "allow_pickle",
+    "spec_from_file_location", "SourceFileLoader", "fileConfig", "pickle", "cPickle", "dill", "cloudpickle", "joblib",
+    "marshal", "shelve", "environ.update", "unsafe_load", "full_load", "putenv", "multiprocessing", "read_pickle", "allow_pickle",
     "StdioServerParameters", "StdioTransport", "PythonStdioTransport", "NodeStdioTransport", "UvStdioTransport", "NpxStdioTransport",
 ];
 #[rustfmt::skip]
@@ -40,6 +40,7 @@ pub(super) fn loads(text: &str) -> Loads {
     let lines = lines.filter(|line| !line.starts_with('#'));
     let text = lines.collect::<Vec<_>>().join("\n");
     let mut found = Loads::default();
+    let text = with_paths(&text, &mut found.paths);
     let has = |list: &[&str]| {
         names(&text).any(|name| {
             list.iter().any(|word| {
@@ -67,6 +68,12 @@ pub(super) fn loads(text: &str) -> Loads {
     };
     found.runs_any = has(&RUNS) || CALLS.iter().any(is_called) || names(&text).any(starts_process);
     imports(&text, &mut found);
+    found.runs_any |= calls(&text, "dictConfig").any(|(_, rest)| !is_plain_logging(rest, &text));
+    // The name of another file with variables.
+    found.runs_any |= calls(&text, "load_dotenv").any(|(_, rest)| {
+        let file = within(rest).unwrap_or_default();
+        !file.is_empty() && !file.contains(".env")
+    });
     // YAML can run code, unless the script uses the safe functions.
     let is_yaml = |name: &String| ["yaml", "ruamel"].contains(&name.as_str());
     let is_load = |name: &str| {
@@ -93,6 +100,123 @@ pub(super) fn loads(text: &str) -> Loads {
         found.commands.clear();
     }
     found
+}
+
+/// Whether a call that configures logging gets a fixed value of the text, whose classes are those of Python.
+fn is_plain_logging(arguments: &str, text: &str) -> bool {
+    let argument = within(arguments).unwrap_or_default().trim();
+    let is_fixed = argument.starts_with('{') || text.contains(&format!("{argument} = {{"));
+    let text = text.replace('\'', "\"");
+    let is_own = |rest: &str| {
+        rest.trim_start_matches([':', ' '])
+            .starts_with("\"logging.")
+    };
+    let parts = text.split("ext://").skip(1);
+    is_fixed
+        && !argument.is_empty()
+        && !text.contains("\"()\"")
+        && text.split("\"class\"").skip(1).all(is_own)
+        && parts.into_iter().all(|name| name.starts_with("sys."))
+}
+
+/// The text without the calls that add a folder to the places of modules, if all these folders are known from the script's own.
+fn with_paths(text: &str, paths: &mut Vec<String>) -> String {
+    let mut all = Vec::new();
+    for name in ["sys.path.insert", "sys.path.append"] {
+        for (_, rest) in calls(text, name) {
+            let folder = within(rest).unwrap_or_default();
+            let at_start = ["0,", "1,"].iter().find_map(|at| folder.strip_prefix(at));
+            let folder = at_start.unwrap_or(folder).trim();
+            match place_of(folder, text, 8) {
+                Some(place) => all.push(place.join("/")),
+                None => return text.to_owned(),
+            }
+        }
+    }
+    if all.is_empty() {
+        return text.to_owned();
+    }
+    *paths = all;
+    ["sys.path.insert", "sys.path.append", " in sys.path"]
+        .iter()
+        .fold(text.to_owned(), |text, name| text.replace(name, " known"))
+}
+
+/// The path of an expression relative to the folder of the script: `Path(__file__).parent.parent` is `..`.
+fn place_of(expression: &str, text: &str, depth: usize) -> Option<Vec<String>> {
+    let expression = expression.trim().trim_end_matches(',').trim_end();
+    let inner = |part: &str| place_of(part, text, depth.checked_sub(1)?);
+    let parent = |mut place: Vec<String>| {
+        match place.last() {
+            Some(last) if last != ".." => drop(place.pop()),
+            _ => place.push("..".to_owned()),
+        }
+        place
+    };
+    let literal = |part: &str| {
+        let part = part.trim();
+        let quote = part.chars().next().filter(|quote| "\"'".contains(*quote))?;
+        let name = part.strip_prefix(quote)?.strip_suffix(quote)?;
+        let is_plain = !name.starts_with('/') && !name.contains(['\\', '"', '\'', '{']);
+        is_plain.then(|| name.to_owned())
+    };
+    let joined = |mut place: Vec<String>, name: String| {
+        for part in name.split('/').filter(|part| !["", "."].contains(part)) {
+            match part {
+                ".." => place = parent(place),
+                part => place.push(part.to_owned()),
+            }
+        }
+        place
+    };
+    if expression == "__file__" {
+        return Some(vec!["file".to_owned()]);
+    }
+    for end in [".resolve()", ".absolute()"] {
+        if let Some(rest) = expression.strip_suffix(end) {
+            return inner(rest);
+        }
+    }
+    if let Some(rest) = expression.strip_suffix(".parent") {
+        return inner(rest).map(parent);
+    }
+    if let Some((rest, count)) = expression.rsplit_once(".parents[")
+        && let Some(count) = count.strip_suffix(']')
+    {
+        let count: usize = count.parse().ok()?;
+        return Some((0..=count.min(16)).fold(inner(rest)?, |place, _| parent(place)));
+    }
+    if let Some((rest, name)) = expression.rsplit_once('/')
+        && let Some(name) = literal(name)
+    {
+        return Some(joined(inner(rest)?, name));
+    }
+    if let Some((function, rest)) = expression.split_once('(') {
+        let arguments = within(rest).filter(|inner| inner.len() + 1 == rest.len())?;
+        return match function {
+            "str" | "Path" | "pathlib.Path" | "os.path.abspath" | "os.path.realpath" => {
+                inner(arguments)
+            }
+            "os.path.dirname" => inner(arguments).map(parent),
+            "os.path.join" => {
+                let at = arguments.rfind(['(', ')']).unwrap_or(0);
+                let comma = at + arguments[at..].find(',')?;
+                let (first, names) = arguments.split_at(comma);
+                let mut names = names.split(',').skip(1);
+                names.try_fold(inner(first)?, |place, name| {
+                    Some(joined(place, literal(name)?))
+                })
+            }
+            _ => None,
+        };
+    }
+    let is_name = |char: char| char.is_alphanumeric() || char == '_';
+    let mut values = text.lines().filter_map(|line| {
+        let rest = line.strip_prefix(expression)?.trim_start();
+        rest.strip_prefix('=')
+    });
+    let value = values.next().filter(|_| expression.chars().all(is_name))?;
+    values.next().is_none().then(|| inner(value))?
 }
 
 /// Whether the text changes its working directory to another one than the root.
@@ -216,6 +340,41 @@ mod tests {
             ("logging.config.fileConfig('log.ini')", runs_any(&[])),
         ] {
             assert_eq!(loads(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn places_of_modules_are_relative_to_the_script() {
+        for (expression, expected) in [
+            ("str(Path(__file__).resolve().parent)", Some("")),
+            ("str(pathlib.Path(__file__).parent.parent)", Some("..")),
+            ("str(Path(__file__).resolve().parents[2])", Some("../..")),
+            ("os.path.dirname(os.path.abspath(__file__))", Some("")),
+            ("os.path.join(os.path.dirname(__file__), '..')", Some("..")),
+            (
+                "os.path.join(os.path.dirname(__file__), \"..\", \"lib\")",
+                Some("../lib"),
+            ),
+            (
+                "str(Path(__file__).parent / 'lib' / 'deep')",
+                Some("lib/deep"),
+            ),
+            ("str(HERE / '..')", Some("..")),
+            ("str(TWICE)", None),
+            ("str(Path(__file__).parent / name)", None),
+            ("'src'", None),
+            ("os.environ['HOOKS']", None),
+        ] {
+            let text = format!(
+                "HERE = Path(__file__).parent\nTWICE = Path(__file__)\nTWICE = x\nsys.path.insert(0, {expression})"
+            );
+            let paths: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+            let expected = Loads {
+                runs_any: paths.is_empty(),
+                paths,
+                ..Loads::default()
+            };
+            assert_eq!(loads(&text), expected, "{expression}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::is_known;
+use super::known_programs::{has_row, is_known};
 use super::places::folders_below;
 use super::reach::{FOLDERS, Search, TEXT};
 use crate::shell::{self, Word};
@@ -29,11 +29,13 @@ pub(super) const BUILDS: [&str; 8] = [
 const REBUILDS: [&str; 4] = ["cache-keys", "reinstall", "no-cache", "refresh"];
 /// Options of `uv run` that choose no other code.
 #[rustfmt::skip]
-const UV_FLAGS: [&str; 14] = [
+const UV_FLAGS: [&str; 19] = [
     "-s", "--script", "-q", "--quiet", "--no-sync", "--frozen", "--locked", "--offline", "--no-project", "--isolated", "--exact", "--dev",
-    "--no-dev", "--all-extras",
+    "--no-dev", "--all-extras", "--all-groups", "--no-root", "--no-interaction", "-n", "--check",
 ];
 
+/// Commands that install the packages of a project.
+const INSTALLING: [&str; 3] = ["uv sync lock", "poetry install", "pdm install sync"];
 /// Options of `uv run` whose value is the name or the version of a package, or of a group of packages.
 const UV_VALUES: [&str; 6] = [
     "--with",
@@ -62,7 +64,7 @@ impl Search<'_> {
         let is_tool = matches!(name, "uvx" | "pipx");
         let runs = arguments.first().is_some_and(|word| word.text == "run");
         if !is_tool && !runs {
-            self.all();
+            self.install_python(name, arguments);
             return Ok(());
         }
         let rest = &arguments[usize::from(runs)..];
@@ -82,13 +84,7 @@ impl Search<'_> {
             self.environments(folder);
         }
         if !is_tool {
-            self.reach.names.extend(BUILT.map(str::to_owned));
-            self.reach.files.extend(
-                above
-                    .iter()
-                    .flat_map(|folder| BUILT.map(|name| folder.join(name))),
-            );
-            self.reach.all |= !is_script && self.builds_code(&above);
+            self.build_of_python(!is_script);
         }
         let text = head.text.clone();
         if is_script || Path::new(&text).extension().is_some_and(|end| end == "py") {
@@ -112,11 +108,39 @@ impl Search<'_> {
                 .iter()
                 .flat_map(|folder| BUILT.map(|name| folder.join(name)));
             self.reach.files.extend(settings);
-            self.given_files(&rest[1..]);
-        } else {
-            self.all();
+            return self.downloaded(&rest);
         }
+        self.all();
         Ok(())
+    }
+
+    /// Adds what an installation into the environment of the project runs; all code for other commands and options.
+    fn install_python(&mut self, name: &str, arguments: &[Word]) {
+        let (command, rest) = match arguments.split_first() {
+            Some((first, rest)) => (first.text.as_str(), rest),
+            None => ("", arguments),
+        };
+        let flags = flags_of_uv(rest);
+        if !has_row(&INSTALLING, name, arguments) || command.starts_with('-') || flags < rest.len()
+        {
+            self.all();
+            return;
+        }
+        for folder in self.above() {
+            self.environments(&folder);
+        }
+        self.selectors();
+        self.build_of_python(true);
+    }
+
+    /// Adds the files that say how the packages of the project are built; all code if such a build `runs` and can run other code.
+    fn build_of_python(&mut self, runs: bool) {
+        let above = self.above();
+        self.reach.names.extend(BUILT.map(str::to_owned));
+        let files = above.iter();
+        let files = files.flat_map(|folder| BUILT.map(|name| folder.join(name)));
+        self.reach.files.extend(files);
+        self.reach.all |= runs && self.builds_code(&above);
     }
 
     /// Whether the build of a package can run other code of the project although its own files have not changed: because it was not built

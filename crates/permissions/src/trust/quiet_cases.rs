@@ -1,6 +1,6 @@
 //! Set-ups that people use every day, with files of their own: after a change of an ordinary file, osier asks nothing.
 
-use super::program_cases::{Case, NODE_HOOK};
+use super::program_cases::{Case, NODE_HOOK, PYTHON_HOOK};
 use super::program_examples::installed;
 use super::program_tests::Place;
 
@@ -47,6 +47,28 @@ const SET_UPS: &[Case] = &[
     ("node scripts/h.mjs", &[(NODE_HOOK, "import { execSync } from 'child_process'\nexecSync(`npx prettier --write \"${file}\"`)")], "src/(group)/[id]/$slug.js"),
     ("docker run --rm -it node:20 node --version", &[], "src/main.js"),
     ("'rust-analyzer'", &[("Cargo.toml", "[package]\nname = 'a'\n"), ("build.rs", "Command::new(\"git\").arg(\"rev-parse\")")], "src/main.rs"),
+    ("npm run all-lints", &[("package.json", "{\"scripts\": {\"all-lints\": \"run-s lint:*\", \"lint:a\": \"eslint src\", \"lint:b\": \"prettier --check .\"}}")], "src/main.js"),
+    ("mix format", &[(".formatter.exs", "[\n  import_deps: [:ecto, :phoenix],\n  plugins: [Phoenix.LiveView.HTMLFormatter],\n  inputs: [\"lib/*.ex\"]\n]\n")], "lib/a.ex"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import os\nfrom dotenv import load_dotenv\nload_dotenv()\nprint(os.environ['HOOK'])\n")], "README.md"),
+    ("uv sync -q", &[("pyproject.toml", "[project]\nname = 'x'\n")], "src/main.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import sys\nfrom pathlib import Path\nsys.path.insert(0, str(Path(__file__).resolve().parent.parent))\nfrom own.deep import x\n"), ("own/deep.py", "x = 1\n")], "src/main.py"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import os, sys\nsys.path.append(os.path.join(os.path.dirname(__file__), '..'))\n")], "README.md"),
+    ("npx eslint --rulesdir lint/rules src", &[("lint/rules/no-x.js", "const u = require('eslint-utils')")], "src/main.js"),
+    ("bash scripts/x.sh", &[("scripts/x.sh", "ROOT=$(cd \"$(dirname \"$0\")/..\" && pwd)\nfor f in \"$ROOT\"/lib/sh/*.sh; do\n  source \"$f\"\ndone\n"), ("lib/sh/a.sh", "log() { echo \"$1\"; }\n")], "README.md"),
+    ("python3 scripts/h.py", &[(PYTHON_HOOK, "import logging.config\nlogging.config.dictConfig({'version': 1, 'handlers': {'h': {'class': 'logging.StreamHandler', 'stream': 'ext://sys.stderr'}}})\n")], "README.md"),
+    ("php bin/phpunit", &[("bin/phpunit", "#!/usr/bin/env php\n<?php\nrequire dirname(__DIR__).'/vendor/phpunit/phpunit/phpunit';\n")], "src/A.php"),
+    ("./bin/golangci-lint run", &[("bin/golangci-lint", "\u{7f}ELF")], "src/main.go"),
+    ("rails test", &[], "app/models/a.rb"),
+    ("ng lint", &[], "src/main.ts"),
+    ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: https://github.com/x/y\n  hooks:\n  - id: yamllint\n  - id: bandit\n")], "src/main.py"),
+    ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"tsup && webpack && nest build\"}}")], "src/main.js"),
+    ("npx svelte-kit sync && npx svelte-check", &[("svelte.config.js", "export default {}")], "src/main.js"),
+    ("php vendor/bin/php-cs-fixer fix src", &[("vendor/bin/php-cs-fixer", "#!/usr/bin/env php\n<?php\n")], "src/A.php"),
+    ("deno fmt && deno lint && deno check .", &[], "src/main.ts"),
+    ("terraform fmt && terraform validate", &[], "main.tf"),
+    ("bin/rubocop -A", &[("bin/rubocop", "#!/usr/bin/env ruby\nrequire \"bundler/setup\"\nload Gem.bin_path(\"rubocop\", \"rubocop\")\n")], "app/models/a.rb"),
+    ("script/test", &[("script/test", "#!/bin/sh\npytest -q\n")], "src/main.py"),
+    ("npx -y own-server ./src", &[], "src/main.js"),
     ("pre-commit run", &[(".pre-commit-config.yaml", "repos:\n- repo: https://github.com/pre-commit/pre-commit-hooks\n  hooks:\n  - id: check-yaml\n  - id: check-added-large-files\n")], "src/main.py"),
 ];
 

@@ -9,8 +9,8 @@
 //!    plugin can read the settings of another tool. The shape of its name shows whether a file is a setting (`setting_names.rs`).
 //! 3. `make`, `npm run`, `git` and the like load their own files, and what the commands there load (`runners.rs`, `makefiles.rs`,
 //!    `git.rs`).
-//! 4. A script loads the code in its folder, and what it runs and imports (`scripts.rs`). A script of the user outside of the project only
-//!    counts by what it runs.
+//! 4. A script loads the code in its folder, and what it runs and imports (`scripts.rs`); if it lies in the project, its name says nothing.
+//!    A script of the user outside of the project only counts by what it runs.
 //! 5. Another program outside of the project loads the files in its arguments, and the settings of its name.
 //! 6. Everything else could load all code: an unknown program of the project, or an import by a computed name. A command or a script by a
 //!    computed name could load every file, also one that is named like data.
@@ -53,7 +53,8 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
             return Err(format!("`{}` is not a file", file.display()));
         }
         let name = name_of(file.to_str().unwrap_or_default());
-        if place == 0 && !is_known(name, &[]) {
+        let is_own = search.own_script(&file.to_string_lossy()).is_some();
+        if place == 0 && (is_own || !is_known(name, &[])) {
             let real = real_path::resolve(file).real;
             search.unknown(&real)?;
         }
@@ -137,6 +138,8 @@ pub(super) struct Search<'p> {
     pub(super) products: Products,
     /// The packages in a `node_modules` that are links to folders of the project.
     pub(super) links: HashMap<PathBuf, Vec<(String, PathBuf)>>,
+    /// The folders that scripts of Python add to the places of modules.
+    pub(super) module_folders: Vec<PathBuf>,
     /// The line splits a text into words that a variable then stands for.
     pub(super) splits: bool,
     /// The scripts and settings that were read, each with `in_settings` and `reads_texts` at that time.
@@ -170,6 +173,7 @@ impl<'p> Search<'p> {
             activated: None,
             products: Products::default(),
             links: HashMap::new(),
+            module_folders: Vec::new(),
             splits: false,
             scripts: HashSet::new(),
             tasks: BTreeSet::new(),
@@ -228,6 +232,11 @@ impl Search<'_> {
         moves: bool,
         kind: &str,
     ) -> Result<(), String> {
+        if let Some(word) = word
+            && self.scripts_of_pattern(&word.text, moves)?
+        {
+            return Ok(());
+        }
         let Some(text) = word.filter(|word| word.is_fixed()).map(|word| &word.text) else {
             self.every();
             return Ok(());
@@ -248,6 +257,24 @@ impl Search<'_> {
             self.program(&file)?;
         }
         self.script(&real, kind)
+    }
+
+    /// Adds the scripts of a shell in a folder of the project, if the text is a pattern for them: `lib/*.sh`. Returns whether it is.
+    fn scripts_of_pattern(&mut self, text: &str, moves: bool) -> Result<bool, String> {
+        let Some((folder, end)) = text.split_once(shell::GLOB) else {
+            return Ok(false);
+        };
+        let folder = folder.strip_suffix('/').unwrap_or_default();
+        let is_one = [".sh", ".bash"].contains(&end) && !folder.contains(shell::HOLE);
+        let is_certain = !moves || folder.starts_with('/');
+        let folder = real_path::resolve(&path::resolve(&self.cwd, folder)).real;
+        let is_own = folder.starts_with(self.project) && folder != self.project;
+        if !is_one || !is_certain || !is_own {
+            return Ok(false);
+        }
+        self.reach.folders.insert(folder.clone(), true);
+        self.follow_folder(&folder, "sh bash", "sh")?;
+        Ok(true)
     }
 
     /// Adds the files and folders of the project in the arguments of an unknown program.
@@ -275,7 +302,9 @@ impl Search<'_> {
             };
             let file = real_path::resolve(&path::resolve(&self.cwd, text)).real;
             // A file can be named inside of an argument, such as `.read seed.sql`.
-            let parts = word.text.split([' ', '\'', '"', ',', ':', ';', '(', ')']);
+            let parts = word
+                .text
+                .split([' ', '\'', '"', ',', ':', ';', '(', ')', '=']);
             let parts = parts.map(|part| path::resolve(&self.cwd, part));
             let parts = parts.filter(|file| file.starts_with(self.project) && file.is_file());
             self.reach.files.extend(parts.collect::<Vec<_>>());

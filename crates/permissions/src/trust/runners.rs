@@ -5,7 +5,7 @@ use super::known_programs::{
 };
 use super::node_runners::QUIET;
 use super::reach::Search;
-use crate::shell::Word;
+use crate::shell::{GLOB, Word};
 
 impl Search<'_> {
     /// Adds the code that a task runner runs. Returns whether the program is one.
@@ -34,7 +34,9 @@ impl Search<'_> {
             _ if is_in(NPX, name) => self.package_program(arguments)?,
             _ if is_in(SEQUENCES, name) => {
                 for word in arguments.iter().filter(|word| !word.text.starts_with('-')) {
-                    self.script_named(&word.text)?;
+                    // A pattern, and arguments after the name, are as in a quoted word: `"lint:* -- --fix"`.
+                    let name = word.text.replace(GLOB, "*");
+                    self.script_named(name.split(' ').next().unwrap_or_default())?;
                 }
             }
             "lint-staged" => self.staged()?,

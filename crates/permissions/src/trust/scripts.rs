@@ -49,7 +49,8 @@ impl Search<'_> {
         moves: bool,
     ) -> Result<(), String> {
         let is_python = name != "node" && is_interpreter(name);
-        let is_test = name == "node" && arguments.iter().any(|word| word.text == "--test");
+        let is_test =
+            name == "node" && options_of_node(arguments).any(|word| word.text == "--test");
         if is_test || only_checks(name, arguments) {
             self.selectors();
             return Ok(());
@@ -104,7 +105,9 @@ impl Search<'_> {
                 _ => {
                     self.selectors();
                     let script = Path::new(text).file_name().unwrap_or_default();
-                    if is_purpose(&script.to_string_lossy(), &arguments[place + 1..]) {
+                    let file = path::resolve(&self.cwd, text);
+                    let is_own = self.own_script(&file.to_string_lossy()).is_some();
+                    if !is_own && is_purpose(&script.to_string_lossy(), &arguments[place + 1..]) {
                         return Ok(());
                     }
                     return self.script_of(Some(word), moves, kind_of(name));
@@ -287,6 +290,17 @@ impl Search<'_> {
         if loads.imports_any && (is_own || kind == "js") {
             self.all();
         }
+        for path in loads.paths.iter().filter(|_| is_own) {
+            let place = real_path::resolve(&folder.join(path)).real;
+            if place.starts_with(self.project) {
+                let cwd = std::mem::replace(&mut self.cwd, place.clone());
+                self.python_modules();
+                self.cwd = cwd;
+                self.module_folders.push(place);
+            } else {
+                self.every();
+            }
+        }
         self.named(text);
         let cwd = self.cwd.clone();
         for command in &loads.commands {
@@ -339,11 +353,26 @@ impl Search<'_> {
             }
             self.script(&real, kind)?;
         }
+        let has = |place: &&PathBuf| {
+            let mut files = found(&place.join(name)).into_iter();
+            place != &folder && files.any(|file| is_module(&file))
+        };
+        if files.is_empty()
+            && let Some(place) = self.module_folders.iter().find(has).cloned()
+        {
+            return self.module(name, &place, kind);
+        }
         if !files.is_empty() || is_in(PYTHON, name) {
             return Ok(());
         }
         // The module is an installed package, which can be a link to a folder of the project, or a module that was deleted.
-        let is_quiet = is_tool || is_quiet_module(name) || is_framework(name);
+        if reads_variables(name) {
+            self.reach.names.insert(".env".to_owned());
+            self.env_files();
+            self.sets_variables = true;
+        }
+        let is_quiet =
+            is_tool || is_quiet_module(name) || is_framework(name) || reads_variables(name);
         if !is_quiet {
             self.every();
         }
@@ -527,6 +556,16 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// The words before the script of Node: those after it are options of the script.
+fn options_of_node(arguments: &[Word]) -> impl Iterator<Item = &Word> {
+    let mut has_value = false;
+    arguments.iter().take_while(move |word| {
+        let is_option = word.text.starts_with('-');
+        let is_plain = is_in(NODE_FLAGS, &word.text) || word.text.contains('=');
+        std::mem::replace(&mut has_value, is_option && !is_plain) || is_option
+    })
 }
 
 /// The language of the interpreter.

@@ -23,8 +23,8 @@ const NESTED_SELECTORS: [&str; 4] = [
 ];
 /// Words in these files that name a program or other code of the project, each with the beginning of the file's name.
 #[rustfmt::skip]
-const SELECTING: [(&str, &str); 9] = [
-    ("rust-toolchain", "path"), (".python-version", "/"), ("", "path:"), ("", "file:"), ("", "_.source"), ("", "_.path"), ("", "_.file"), ("", "exec("), ("", "[hooks"),
+const SELECTING: [(&str, &str); 10] = [
+    ("rust-toolchain", "path"), (".python-version", "/"), ("", "path:"), ("", "file:"), ("", "_.source"), ("", "_.path"), ("", "_.file"), ("", "[env._"), ("", "exec("), ("", "[hooks"),
 ];
 
 impl Search<'_> {
@@ -81,20 +81,23 @@ impl Search<'_> {
     pub(super) fn selectors(&mut self) {
         let is_one = |name: &str| SELECTORS.iter().any(|start| name.starts_with(start));
         for folder in self.above() {
-            for entry in folder.read_dir().into_iter().flatten().flatten() {
-                let (name, file) = (entry.file_name(), entry.path());
-                let name = name.to_string_lossy();
-                if is_one(&name) && file.is_file() {
-                    // The file names a program in a folder of the project, or code that runs before each program.
-                    let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
-                    self.reach.all |= SELECTING
-                        .iter()
-                        .any(|(start, word)| name.starts_with(start) && text.contains(word));
-                    self.reach.files.insert(file);
-                }
-            }
+            let entries = folder.read_dir().into_iter().flatten().flatten();
+            let files = entries.map(|entry| entry.path());
+            let name = |file: &Path| {
+                let name = file.file_name().unwrap_or_default();
+                name.to_string_lossy().into_owned()
+            };
             let nested = NESTED_SELECTORS.map(|name| folder.join(name));
-            self.reach.files.extend(nested);
+            self.reach.files.extend(nested.clone());
+            let files = files.filter(|file| is_one(&name(file)) && file.is_file());
+            for file in files.chain(nested) {
+                // The file names a program in a folder of the project, or code that runs before each program.
+                let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                self.reach.all |= SELECTING
+                    .iter()
+                    .any(|(start, word)| name(&file).starts_with(start) && text.contains(word));
+                self.reach.files.insert(file);
+            }
         }
     }
 }

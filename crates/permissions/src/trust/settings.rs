@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::{BOOTING, is_in, settings_of, settings_of_command};
+use super::known_programs::{
+    BOOTING, booted_by, is_in, loaded_settings, settings_of, settings_of_command,
+};
 use super::node;
 use super::places::{above_path, environment, is_program};
 use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
@@ -51,6 +53,14 @@ const MORE: [&str; 11] = [
     "plugins:", "class:",
 ];
 
+/// The key for installed packages in settings of the formatter of Elixir, and plugins in such packages.
+const OF_DEPS: [&str; 5] = [
+    "import_deps:",
+    "Phoenix.LiveView.HTMLFormatter",
+    "TailwindFormatter",
+    "Styler",
+    "Quokka",
+];
 /// Parts of the names of packages that tools find by a shorter name.
 const PLUGINS: [&str; 8] = [
     "plugin",
@@ -100,6 +110,8 @@ impl Search<'_> {
                 _ => {}
             }
         }
+        let boots = |word: &Word| booted_by(name).any(|plugin| word.text.contains(plugin));
+        self.reach.all |= arguments.iter().any(boots);
         self.settings(name)?;
         for (_, package) in BOOTING.iter().filter(|(tool, _)| *tool == name) {
             let mut above = self.above().into_iter();
@@ -196,10 +208,24 @@ impl Search<'_> {
             return Ok(());
         }
         if file.is_dir() {
-            self.reach.folders.insert(file, true);
-            return Ok(());
+            self.reach.folders.insert(file.clone(), true);
+            // A folder of rules; the value of `-p` and the like is one with sources.
+            let is_rules = word.text.len() > 2 && !self.cwd.starts_with(&file);
+            return if is_rules {
+                self.rules_in(&file)
+            } else {
+                Ok(())
+            };
         }
         self.setting_file(&file)
+    }
+
+    /// Adds the code in a folder of rules or plugins, with what it imports.
+    fn rules_in(&mut self, folder: &Path) -> Result<(), String> {
+        let before = std::mem::replace(&mut self.in_settings, true);
+        let read = self.follow_folder(folder, JAVASCRIPT, "js");
+        self.in_settings = before;
+        read
     }
 
     /// Adds all settings of the project, the tool's settings above it, and the code that they name.
@@ -232,7 +258,12 @@ impl Search<'_> {
             settings_below(self.project, tool, false, FOLDERS, &mut found);
         }
         let before = std::mem::replace(&mut self.tool_name, tool.to_owned());
+        let booted: Vec<&str> = booted_by(tool).collect();
         for file in found {
+            if !booted.is_empty() && file.is_file() {
+                let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
+                self.reach.all |= booted.iter().any(|word| text.contains(word));
+            }
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             if !counts(&name) {
                 continue;
@@ -257,10 +288,9 @@ impl Search<'_> {
         let end = end.unwrap_or_default();
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         if file.is_dir() {
-            self.reach
-                .folders
-                .insert(real_path::resolve(file).real, true);
-            return Ok(());
+            let real = real_path::resolve(file).real;
+            self.reach.folders.insert(real.clone(), true);
+            return self.rules_in(&real);
         }
         if file.metadata().is_ok_and(|data| data.len() > TEXT)
             && !is_of_tool(&name, &self.tool_name)
@@ -268,7 +298,10 @@ impl Search<'_> {
             return Ok(());
         }
         if is_in(JAVASCRIPT, end) {
-            let is_own = self.tool_name.is_empty() || is_of_tool(&name, &self.tool_name);
+            let mut others = loaded_settings(&self.tool_name).into_iter();
+            let is_own = self.tool_name.is_empty()
+                || is_of_tool(&name, &self.tool_name)
+                || others.any(|tool| is_of_tool(&name, tool));
             let before = (self.in_settings, self.reads_texts);
             (self.in_settings, self.reads_texts) = (true, is_own || self.reads_texts);
             let read = self.script(file, "js");
@@ -310,19 +343,35 @@ impl Search<'_> {
         if text.starts_with("#!") {
             return self.script(file, "");
         }
-        self.reach.all |= is_code && MORE.iter().any(|word| text.contains(word));
+        let code = without_plugins_of_deps(&text, end);
+        self.reach.all |= is_code && MORE.iter().any(|word| code.contains(word));
         // PHP finds these classes by their names.
         self.reach.all |= end == "neon" && (text.contains("class:") || text.contains("rules:"));
         // Pylint runs the code of Python in this setting.
         self.reach.all |= text.contains("init-hook");
         let is_section = |line: &str| line.starts_with('[') && line.trim_end().ends_with(']');
         if (is_in("cfg ini toml", end) || has_no_end) && text.lines().any(is_section) {
-            self.reach.names.extend(modules_of_plugins(&text));
+            self.plugins_of_python(file, &text)?;
         }
         match &*name {
             "package.json" | "composer.json" => self.texts_in(file, &without_package(&text)),
             _ => self.texts_in(file, &text),
         }
+    }
+
+    /// Adds the plugins that a file with settings of Python names without a folder.
+    fn plugins_of_python(&mut self, file: &Path, text: &str) -> Result<(), String> {
+        for module in modules_of_plugins(text) {
+            let folder = file.parent().unwrap_or(self.project).to_owned();
+            for base in [folder, self.project.to_owned()] {
+                let files = ["", "/__init__"].map(|end| base.join(format!("{module}{end}.py")));
+                for file in files.iter().filter(|file| file.is_file()) {
+                    self.setting_file(file)?;
+                }
+            }
+            self.reach.names.insert(module);
+        }
+        Ok(())
     }
 
     /// Adds the code that the text of the file names.
@@ -580,7 +629,10 @@ impl Search<'_> {
             }
         }
         // A package can import itself by its own name.
-        if own.iter().any(|(own, _)| Path::new(own) == package) {
+        if own
+            .iter()
+            .any(|(own, _)| !own.is_empty() && Path::new(own) == package)
+        {
             self.all();
             is_there = true;
         }
@@ -644,6 +696,25 @@ fn modules_of_plugins(text: &str) -> impl Iterator<Item = String> {
         let module = plugin.split(':').next()?;
         let is_module = module.len() > 2 && module.chars().all(is_part) && !is_source(module);
         is_module.then(|| module.to_owned())
+    })
+}
+
+/// Settings of the formatter of Elixir without the packages that they name: these are installed.
+fn without_plugins_of_deps(text: &str, end: &str) -> String {
+    let text = OF_DEPS
+        .iter()
+        .filter(|_| end == "exs")
+        .fold(text.to_owned(), |text, name| text.replace(name, ""));
+    let mut parts = text.split("plugins:");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| {
+        let list = part.trim_start().strip_prefix('[');
+        let list = list.and_then(|list| list.split_once(']'));
+        let is_empty = |list: &str| list.chars().all(|char| char == ',' || char.is_whitespace());
+        match list {
+            Some((list, rest)) if is_empty(list) => before + rest,
+            _ => before + "plugins:" + part,
+        }
     })
 }
 

@@ -59,7 +59,32 @@ pub(super) fn with_values(text: &str, project: &Path, script: Option<&Path>) -> 
         }
         text = next;
     }
-    text
+    with_sourced(&text)
+}
+
+/// The text in which a script that a loop sources is the pattern of the loop: `for a in lib/*.sh; do . "$a"; done`.
+fn with_sourced(text: &str) -> String {
+    let mut found = text.to_owned();
+    for rest in text.split("for ").skip(1) {
+        let Some((name, list)) = rest.split_once(" in ") else {
+            continue;
+        };
+        let pattern = list.split([';', '\n']).next().unwrap_or_default().trim();
+        let is_pattern = ["/*.sh", "/*.bash"]
+            .iter()
+            .any(|end| pattern.ends_with(end));
+        let is_one = is_pattern && !pattern.contains(char::is_whitespace);
+        if !is_one || !name.chars().all(is_of_name) || !is_set_once(text, name) {
+            continue;
+        }
+        for variable in [format!("\"${name}\""), format!("\"${{{name}}}\"")] {
+            for command in ["source", "."] {
+                let sourced = format!("{command} {pattern}");
+                found = found.replace(&format!("{command} {variable}"), &sourced);
+            }
+        }
+    }
+    found
 }
 
 /// The text without `eval "$(fnm env)"` and the like, which only choose the versions of programs.
@@ -691,6 +716,14 @@ mod tests {
             // The variable gets another value, by a loop or from outside.
             ("A=x\nread A\n$A", "A=x\nread A\n$A"),
             ("for A in x y; do ./$A; done", "for A in x y; do ./$A; done"),
+            (
+                "for f in lib/*.sh; do [ -r \"$f\" ] && . \"$f\"; done",
+                "for f in lib/*.sh; do [ -r \"$f\" ] && . lib/*.sh; done",
+            ),
+            (
+                "for f in lib/*; do . \"$f\"; done",
+                "for f in lib/*; do . \"$f\"; done",
+            ),
             ("A=x; A=y; $A", "A=x; A=y; $A"),
             ("A=x B=y c $A", "A=x B=y c $A"),
             (
