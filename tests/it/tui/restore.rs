@@ -333,7 +333,9 @@ async fn redo_restores_what_the_undo_reverted_and_not_what_a_review_reverted() {
     screen.press("enter").until(restored).await;
     assert_eq!(read(), reviewed);
     // An undo that restored nothing has nothing to redo.
-    screen.send("/undo").shows("differs from this point").await;
+    screen.send("/undo").shows("Conversation only").await;
+    screen.press("down").press("enter");
+    screen.shows("differs from this point").await;
     screen.press("ctrl+u").send("/redo both");
     screen.shows("none were restored after the undo").await;
     assert_eq!(read(), reviewed);
