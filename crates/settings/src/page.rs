@@ -7,7 +7,8 @@ use super::table::{Group, SETTINGS, Setting};
 const START: &str = "# Settings
 
 Set defaults of osier in `settings.toml`, in the directory that `osier config path` shows. `/settings` shows and changes them, and a
-saved file applies at once.
+saved file applies at once. The variable `OSIER_HOME` names another folder, for the configuration, the sessions and all else that osier
+stores: `OSIER_HOME=$(mktemp -d) osier` runs without yours.
 
     theme = \"nord\"
     permissions = \"ask\"

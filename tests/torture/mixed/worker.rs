@@ -71,6 +71,9 @@ const ACTIONS: &[(&str, u64, Act)] = &[
     ("restart", 2, Worker::restart),
 ];
 
+/// How long an undo may take.
+const UNDO: Duration = Duration::from_secs(3);
+
 impl Worker {
     pub(crate) fn new(
         name: &'static str,
@@ -346,8 +349,14 @@ impl Worker {
     fn undo(&mut self) -> Result<(), String> {
         for _ in 0..=self.random.below(3) {
             self.type_line("/undo")?;
-            // The prompt that is undone returns to the editor, if there is one.
-            self.terminal()?.shows(Duration::from_secs(3), "❯ GO");
+            // The prompt that is undone returns to the editor, if there is one; if its turn changed files, a menu asks first.
+            let (returned, menu) = ("❯ GO", "Conversation only");
+            let answers = |screen: &str| screen.contains(returned) || screen.contains(menu);
+            self.terminal()?.until(UNDO, answers);
+            if self.terminal()?.shows(Duration::ZERO, menu) {
+                self.terminal()?.write("\x1b[B\r");
+                self.terminal()?.shows(UNDO, returned);
+            }
             self.clear()?;
         }
         Ok(())

@@ -346,17 +346,25 @@ fn draw_conversation(
     }
 }
 
-/// Rows of a page of keys at least, and those of the answers and keys of a question, which it leaves free.
-const LEAST_KEYS: u16 = 10;
+/// Rows of a page of keys at least, above a question.
+const LEAST_KEYS: u16 = 5;
+/// Rows of a page of keys that covers the start of a question.
+const COVERED: u16 = 10;
+/// Rows of the answers and the keys of a question, which stay in sight.
 const ANSWERS: u16 = 6;
 
 /// The rows in which a page of keys has its place: above the answers of a question, and above the line of keys of a
 /// view.
 fn above_keys(app: &App, screen: Rect, division: Division) -> Rect {
     let bottom = if division.is_asking {
-        // On a low screen, the page covers the start of a long question, but not its answers.
-        let least = (screen.y + LEAST_KEYS).min(screen.bottom().saturating_sub(ANSWERS));
-        division.areas.questions.y.max(least)
+        let above = division.areas.questions.y;
+        if above.saturating_sub(screen.y) < LEAST_KEYS {
+            // The page covers the start of a long question, but not its answers.
+            let covered = (screen.y + COVERED).min(screen.bottom().saturating_sub(ANSWERS));
+            above.max(covered)
+        } else {
+            above
+        }
     } else {
         screen.bottom().saturating_sub(app.overlays.foot())
     };
