@@ -73,6 +73,18 @@ const TOOL_LAYERS: &[&str] = &[
     "testing",
 ];
 
+/// The rooms of the folder `trust` of the crate `permissions`, lowest layer first.
+const TRUST_LAYERS: &[&str] = &[
+    "program_use",
+    "snapshot",
+    "texts",
+    "facts",
+    "reach",
+    "runners",
+    "programs",
+    "cases",
+];
+
 /// The rooms of the crate `session`, lowest layer first.
 const SESSION_LAYERS: &[&str] = &[
     "setup",
@@ -285,6 +297,13 @@ fn tool_rooms_import_only_lower_layers() {
 }
 
 #[test]
+fn trust_rooms_import_only_lower_layers() {
+    let allowed = |own: &str, other: &str| own == other || other.starts_with(char::is_uppercase);
+    let checked = imports_point_down("crates/permissions/src/trust", TRUST_LAYERS, allowed);
+    assert!(checked > 50, "the imports were not found");
+}
+
+#[test]
 fn session_rooms_import_only_lower_layers() {
     let allowed = |own: &str, other: &str| own == other;
     let checked = imports_point_down("crates/session/src", SESSION_LAYERS, allowed);
@@ -341,9 +360,13 @@ fn every_fuzz_target_has_cases_and_a_test() {
     assert_eq!(faults, Vec::<String>::new());
 }
 
-/// Checks that the modules of a crate import only lower layers and what is `allowed`; returns how many imports there
+/// Checks that the modules below a folder import only lower layers and what is `allowed`; returns how many imports there
 /// are.
 fn imports_point_down(root: &str, layers: &[&str], allowed: impl Fn(&str, &str) -> bool) -> usize {
+    let prefix = root.split_once("/src/").map_or_else(
+        || "crate::".to_owned(),
+        |(_, folder)| format!("crate::{}::", folder.replace('/', "::")),
+    );
     let root = Path::new(root);
     let layer = |name: &str| layers.iter().position(|layer| *layer == name);
     let mut checked = 0;
@@ -358,7 +381,7 @@ fn imports_point_down(root: &str, layers: &[&str], allowed: impl Fn(&str, &str) 
             assert_eq!(first, "lib.rs", "the module has no layer");
             continue;
         };
-        for import in source.code.split("crate::").skip(1) {
+        for import in source.code.split(&prefix).skip(1) {
             for module in imported(import) {
                 checked += 1;
                 let is_lower = layer(module).is_some_and(|other| other < own);

@@ -4,6 +4,10 @@
 //! Trust in a folder applies to the current content of its files: their hash is stored, and a change asks
 //! again. A "no" is stored the same way. Code that loads one of [`FILES`] takes it from [`Trust::trusted_files`].
 //! Trust covers only loading, not what a tool can do.
+//!
+//! Programs of a project run unasked only while the code that they could load is unchanged. `reach` follows that code from a
+//! command, `runners` knows the files of task runners and build tools, `facts` holds the tables, and `texts` reads code. `snapshot`
+//! compares the files with those of the decision.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,46 +19,20 @@ use osier_base::folders::Folders;
 use osier_base::locked_json::{self, LockedJsonError};
 use osier_base::repository;
 
-mod builds;
-mod code_text;
-mod commands;
-mod filters;
-mod gems;
-mod git;
-mod hook_runners;
-mod installers;
-mod known_programs;
-mod lines;
-mod makefiles;
-mod node;
-mod node_runners;
-mod places;
-mod products;
 #[cfg(test)]
-mod program_cases;
-#[cfg(test)]
-mod program_examples;
-#[cfg(test)]
-mod program_tests;
+mod cases;
+mod facts;
 mod program_use;
 mod programs;
-mod python;
-mod python_runners;
-#[cfg(test)]
-mod quiet_cases;
 mod reach;
 mod runners;
-mod scripts;
-mod selectors;
-mod setting_names;
-mod settings;
-mod shell_text;
 mod snapshot;
+mod texts;
 
 pub use crate::project_files::{FILES, ProjectFiles};
 pub use program_use::{ProgramGuard, ProgramUse, UNCOMPILED, command};
 pub use programs::{ChangedProgram, ProjectPrograms};
-pub use shell_text::selects_code;
+pub use texts::shell::selects_code;
 
 /// The stored decisions.
 #[derive(Debug, Clone)]

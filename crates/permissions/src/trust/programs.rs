@@ -8,8 +8,8 @@ use osier_base::locked_json::LockedJsonError;
 use osier_base::path;
 
 use super::Trust;
-use super::program_use::ProgramUse;
 use super::{reach, snapshot};
+use crate::trust::program_use::ProgramUse;
 
 /// The number of programs of one project whose allowed changes osier stores.
 const STORED: usize = 200;

@@ -6,7 +6,7 @@
 //! 1. A program outside of the project that treats files as data loads nothing. Neither does a build or a test: running the code of
 //!    the project is its purpose.
 //! 2. An installed tool loads what is installed with it, and all settings of the project with the code that they name (`settings.rs`): a
-//!    plugin can read the settings of another tool. The shape of its name shows whether a file is a setting (`setting_names.rs`).
+//!    plugin can read the settings of another tool. The shape of its name shows whether a file is a setting (`facts/settings.rs`).
 //! 3. `make`, `npm run`, `git` and the like load their own files, and what the commands there load (`runners.rs`, `makefiles.rs`,
 //!    `git.rs`).
 //! 4. A script loads the code in its folder, and what it runs and imports (`scripts.rs`); if it lies in the project, its name says nothing.
@@ -15,33 +15,41 @@
 //! 6. Everything else could load all code: an unknown program of the project, or an import by a computed name. A command or a script by a
 //!    computed name could load every file, also one that is named like data.
 
+mod commands;
+mod filters;
+mod lines;
+mod products;
+mod scripts;
+mod selectors;
+mod settings;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path};
 
-use super::known_programs::{MANAGER_SCRIPTS, is_in, is_known};
-pub(super) use super::places::PACKAGES;
-use super::places::{above_path, environment, folders_above, is_future};
-use super::products::Products;
-use super::program_use::ProgramUse;
-use super::shell_text::inherits;
-pub(super) use super::snapshot::Reach;
 use crate::programs::name_of;
 use crate::shell::{self, Word};
+pub(in crate::trust) use crate::trust::facts::places::PACKAGES;
+use crate::trust::facts::places::{above_path, environment, folders_above, is_future};
+use crate::trust::facts::programs::{MANAGER_SCRIPTS, is_in, is_known};
+use crate::trust::program_use::ProgramUse;
+use crate::trust::reach::products::Products;
+pub(in crate::trust) use crate::trust::snapshot::Reach;
+use crate::trust::texts::shell::inherits;
 
 /// The number of bytes of a text up to which it is read.
-pub(super) const TEXT: u64 = 1024 * 1024;
+pub(in crate::trust) const TEXT: u64 = 1024 * 1024;
 /// The depth of folders in which settings and modules are looked for.
-pub(super) const FOLDERS: usize = 12;
+pub(in crate::trust) const FOLDERS: usize = 12;
 /// The depth of scripts that run other scripts.
-pub(super) const DEPTH: usize = 24;
+pub(in crate::trust) const DEPTH: usize = 24;
 /// The code that the programs of the use could load.
 ///
 /// # Errors
 /// A file that would run is not a regular file.
-pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
+pub(in crate::trust) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
     let starts_something = !run.files.is_empty() || !run.command.is_empty();
     let mut search = Search::new(run, project);
     for (place, file) in run.files.iter().enumerate() {
@@ -100,52 +108,52 @@ pub(super) fn of(run: &ProgramUse, project: &Path) -> Result<Reach, String> {
     Ok(search.reach)
 }
 
-pub(super) struct Search<'p> {
-    pub(super) project: &'p Path,
-    pub(super) cwd: PathBuf,
-    pub(super) reach: Reach,
-    pub(super) depth: usize,
+pub(in crate::trust) struct Search<'p> {
+    pub(in crate::trust) project: &'p Path,
+    pub(in crate::trust) cwd: PathBuf,
+    pub(in crate::trust) reach: Reach,
+    pub(in crate::trust) depth: usize,
     /// A command of the line reads the output of another one.
-    pub(super) feeds: bool,
+    pub(in crate::trust) feeds: bool,
     /// The file of the project that is the only input of the line.
-    pub(super) input: Option<PathBuf>,
+    pub(in crate::trust) input: Option<PathBuf>,
     /// Words of the line are names of files that another command lists.
-    pub(super) lists: bool,
+    pub(in crate::trust) lists: bool,
     /// The line contains the input of its interpreters, such as `<<EOF`.
-    pub(super) has_document: bool,
+    pub(in crate::trust) has_document: bool,
     /// The text of that input, if it is known.
-    pub(super) document: Option<String>,
+    pub(in crate::trust) document: Option<String>,
     /// The scripts being read are settings of a tool.
-    pub(super) in_settings: bool,
+    pub(in crate::trust) in_settings: bool,
     /// The quoted texts in these settings can name code.
-    pub(super) reads_texts: bool,
+    pub(in crate::trust) reads_texts: bool,
     /// The tool whose settings are being read.
-    pub(super) tool_name: String,
+    pub(in crate::trust) tool_name: String,
     /// The name of the package in each folder, and whether it has a map of imports.
-    pub(super) packages_read: HashMap<PathBuf, Option<(String, bool)>>,
+    pub(in crate::trust) packages_read: HashMap<PathBuf, Option<(String, bool)>>,
     /// A script sets variables with computed names (`sets_variables`), or runs commands (`runs_commands`).
-    pub(super) sets_variables: bool,
-    pub(super) runs_commands: bool,
+    pub(in crate::trust) sets_variables: bool,
+    pub(in crate::trust) runs_commands: bool,
     /// The use names the file of the program.
-    pub(super) is_given: bool,
+    pub(in crate::trust) is_given: bool,
     /// The directory in which the program starts.
-    pub(super) start: PathBuf,
+    pub(in crate::trust) start: PathBuf,
     /// The folders above the project.
-    pub(super) outer: Vec<PathBuf>,
+    pub(in crate::trust) outer: Vec<PathBuf>,
     /// The virtual environment whose programs come first.
-    pub(super) activated: Option<PathBuf>,
+    pub(in crate::trust) activated: Option<PathBuf>,
     /// The files that the commands so far have written.
-    pub(super) products: Products,
+    pub(in crate::trust) products: Products,
     /// The packages in a `node_modules` that are links to folders of the project.
-    pub(super) links: HashMap<PathBuf, Vec<(String, PathBuf)>>,
+    pub(in crate::trust) links: HashMap<PathBuf, Vec<(String, PathBuf)>>,
     /// The folders that scripts of Python add to the places of modules.
-    pub(super) module_folders: Vec<PathBuf>,
+    pub(in crate::trust) module_folders: Vec<PathBuf>,
     /// The line splits a text into words that a variable then stands for.
-    pub(super) splits: bool,
+    pub(in crate::trust) splits: bool,
     /// The scripts and settings that were read, each with `in_settings` and `reads_texts` at that time.
-    pub(super) scripts: HashSet<(PathBuf, bool, bool)>,
+    pub(in crate::trust) scripts: HashSet<(PathBuf, bool, bool)>,
     /// The tasks of runners that were read, each with its file or folder.
-    pub(super) tasks: BTreeSet<(PathBuf, String)>,
+    pub(in crate::trust) tasks: BTreeSet<(PathBuf, String)>,
 }
 
 impl<'p> Search<'p> {
@@ -182,17 +190,17 @@ impl<'p> Search<'p> {
 }
 
 impl Search<'_> {
-    pub(super) fn all(&mut self) {
+    pub(in crate::trust) fn all(&mut self) {
         self.reach.all = true;
     }
 
     /// A file runs by a computed name: every file counts, also one that is named like data.
-    pub(super) fn every(&mut self) {
+    pub(in crate::trust) fn every(&mut self) {
         (self.reach.all, self.reach.every) = (true, true);
     }
 
     /// Adds the program, the links that lead to it, and the files that are installed with it or lie next to it.
-    pub(super) fn program(&mut self, program: &Path) -> Result<(), String> {
+    pub(in crate::trust) fn program(&mut self, program: &Path) -> Result<(), String> {
         let found = real_path::resolve(program);
         let names = found.names.iter().map(PathBuf::as_path);
         let project = self.project;
@@ -226,7 +234,7 @@ impl Search<'_> {
     }
 
     /// Adds the script that the word names. A name without a directory can be a file in the working directory or in `PATH`.
-    pub(super) fn script_of(
+    pub(in crate::trust) fn script_of(
         &mut self,
         word: Option<&Word>,
         moves: bool,
@@ -278,7 +286,7 @@ impl Search<'_> {
     }
 
     /// Adds the files and folders of the project in the arguments of an unknown program.
-    pub(super) fn arguments(&mut self, arguments: &[Word]) {
+    pub(in crate::trust) fn arguments(&mut self, arguments: &[Word]) {
         let mut is_value = false;
         for word in arguments {
             let text = word.text.as_str();
@@ -326,12 +334,12 @@ impl Search<'_> {
     }
 
     /// The working directory and the folders above it, also those above the project: tools look for their settings there, too.
-    pub(super) fn above(&self) -> Vec<PathBuf> {
+    pub(in crate::trust) fn above(&self) -> Vec<PathBuf> {
         above_path(&self.cwd, self.project, &self.outer)
     }
 
     /// Adds all `node_modules` above the path.
-    pub(super) fn packages(&mut self, path: &Path) {
+    pub(in crate::trust) fn packages(&mut self, path: &Path) {
         let above = above_path(path, self.project, &self.outer).into_iter();
         let outside =
             above.filter(|folder| folder.components().all(|part| part.as_os_str() != PACKAGES));

@@ -1,15 +1,24 @@
 //! Task runners, which run commands from a file of the project: `npm`, `bundle` and the like.
 
-use super::known_programs::{
+mod builds;
+mod gems;
+mod git;
+mod hooks;
+mod installers;
+mod makefiles;
+mod node;
+mod python;
+
+use crate::shell::{GLOB, Word};
+use crate::trust::facts::programs::{
     BUNDLES, MAKE, NPM, NPX, PIP, SEQUENCES, is_in, is_purpose, is_quiet, is_task_runner,
 };
-use super::node_runners::QUIET;
-use super::reach::Search;
-use crate::shell::{GLOB, Word};
+use crate::trust::reach::Search;
+use crate::trust::runners::node::QUIET;
 
 impl Search<'_> {
     /// Adds the code that a task runner runs. Returns whether the program is one.
-    pub(super) fn runner(
+    pub(in crate::trust) fn runner(
         &mut self,
         name: &str,
         arguments: &[Word],
@@ -49,7 +58,11 @@ impl Search<'_> {
     }
 
     /// Adds the code of `bundle exec`, `turbo run` and `pre-commit run`.
-    pub(super) fn bundle(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn bundle(
+        &mut self,
+        name: &str,
+        arguments: &[Word],
+    ) -> Result<(), String> {
         match (name, arguments.first().map(|word| word.text.as_str())) {
             ("pre-commit", Some("run")) => {
                 // The command line names other settings.

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{path, regular_file};
 
-use super::places::{PACKAGES, installed_elsewhere, is_program};
-use super::reach::{Search, TEXT};
 use crate::shell;
+use crate::trust::facts::places::{PACKAGES, installed_elsewhere, is_program};
+use crate::trust::reach::{Search, TEXT};
 
 /// The beginnings of the names of files that select the program which a name starts.
 #[rustfmt::skip]
@@ -29,7 +29,7 @@ const SELECTING: [(&str, &str); 10] = [
 
 impl Search<'_> {
     /// Whether the assigned value is a program of the project, such as `CC=tools/cc`.
-    pub(super) fn names_program(&self, assignment: &str) -> bool {
+    pub(in crate::trust) fn names_program(&self, assignment: &str) -> bool {
         let values = assignment.split_once('=').map(|(_, value)| value);
         let mut values = values
             .into_iter()
@@ -41,7 +41,7 @@ impl Search<'_> {
     }
 
     /// Whether the assignment only adds folders outside of the project to `PATH`.
-    pub(super) fn adds_programs(&self, assignment: &str) -> bool {
+    pub(in crate::trust) fn adds_programs(&self, assignment: &str) -> bool {
         let is_outside = |folder: &str| {
             let is_known = !folder.contains([shell::HOLE, shell::GLOB]);
             // The search looks up programs of packages in their folders itself.
@@ -56,7 +56,7 @@ impl Search<'_> {
     }
 
     /// Adds the files with variables for the programs of the project.
-    pub(super) fn env_files(&mut self) {
+    pub(in crate::trust) fn env_files(&mut self) {
         for folder in self.above() {
             let entries = folder.read_dir().into_iter().flatten().flatten();
             let is_one = |file: &PathBuf| {
@@ -70,7 +70,7 @@ impl Search<'_> {
     }
 
     /// Adds the files that select the version of the program, if the name is that of a shim.
-    pub(super) fn shims(&mut self, name: &str) {
+    pub(in crate::trust) fn shims(&mut self, name: &str) {
         let is_shim = |path: &Path| path.components().any(|part| part.as_os_str() == "shims");
         if installed_elsewhere(name).is_some_and(|path| is_shim(&path)) {
             self.selectors();
@@ -78,7 +78,7 @@ impl Search<'_> {
     }
 
     /// Adds the files that select the program which a name starts.
-    pub(super) fn selectors(&mut self) {
+    pub(in crate::trust) fn selectors(&mut self) {
         let is_one = |name: &str| SELECTORS.iter().any(|start| name.starts_with(start));
         for folder in self.above() {
             let entries = folder.read_dir().into_iter().flatten().flatten();

@@ -37,7 +37,7 @@ const INHERITED: [&str; 10] = [
 ];
 /// The text with the values that are known: the root of the project, the home directory, the folder of the script, and variables that the
 /// text sets once to a fixed text.
-pub(super) fn with_values(text: &str, project: &Path, script: Option<&Path>) -> String {
+pub(in crate::trust) fn with_values(text: &str, project: &Path, script: Option<&Path>) -> String {
     let root = project.display().to_string();
     let home = std::env::home_dir().unwrap_or_default();
     let home = home.display().to_string();
@@ -263,7 +263,7 @@ fn is_plain(text: &str) -> bool {
     text.chars().all(is_part)
 }
 
-pub(super) fn unquoted(text: &str) -> &str {
+pub(in crate::trust) fn unquoted(text: &str) -> &str {
     for quote in ['"', '\''] {
         let inner = text
             .strip_prefix(quote)
@@ -305,7 +305,7 @@ fn replaced(text: &str, name: &str, value: &str) -> String {
 }
 
 /// The text with each call of a function that runs its arguments, such as `run() { "$@"; }`, replaced by the function's body.
-pub(super) fn with_calls(text: &str) -> String {
+pub(in crate::trust) fn with_calls(text: &str) -> String {
     let mut text = text.to_owned();
     let (mut from, mut rounds) = (0, 0);
     while let Some(at) = text[from..].find("()").map(|at| at + from) {
@@ -418,7 +418,7 @@ fn without_substitutions(text: &str) -> String {
 }
 
 /// The position of the bracket that closes the one before the text.
-pub(super) fn end_of(text: &str, open: char, close: char) -> Option<usize> {
+pub(in crate::trust) fn end_of(text: &str, open: char, close: char) -> Option<usize> {
     let mut depth = 1;
     text.find(|char| {
         if char == open {
@@ -446,7 +446,7 @@ fn without_patterns(text: &str) -> String {
 }
 
 /// The text without parts that the grammar does not read and that run nothing: `case`, functions, and expansions such as `${name%.*}`.
-pub(super) fn plain(text: &str) -> String {
+pub(in crate::trust) fn plain(text: &str) -> String {
     let text = &without_substitutions(text);
     let mut found = String::new();
     // Whether each open `case` expects a pattern.
@@ -516,7 +516,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// The first words of the commands in a text that the grammar does not understand.
-pub(super) fn heads(text: &str) -> impl Iterator<Item = &str> {
+pub(in crate::trust) fn heads(text: &str) -> impl Iterator<Item = &str> {
     let starts = [
         "then ", "do ", "else ", "elif ", "! ", "exec ", "if ", "while ", "until ",
     ];
@@ -529,7 +529,7 @@ pub(super) fn heads(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a command of the text lists names of files for another one.
-pub(super) fn lists_files(text: &str) -> bool {
+pub(in crate::trust) fn lists_files(text: &str) -> bool {
     let lists = [
         "git ls-files",
         "git diff",
@@ -548,7 +548,7 @@ pub(super) fn lists_files(text: &str) -> bool {
 }
 
 /// Whether the text splits texts into words that variables then stand for: by a loop, an array or the arguments of the script.
-pub(super) fn splits_words(text: &str) -> bool {
+pub(in crate::trust) fn splits_words(text: &str) -> bool {
     let starts = ["in ", "=(", "set -- "];
     let is_unquoted = |start: &str| {
         let mut rests = text.split(start).skip(1);
@@ -559,7 +559,7 @@ pub(super) fn splits_words(text: &str) -> bool {
 
 /// Whether everything after the only `cd` surely runs in the new directory: the `cd` is a statement of its own, outside of parentheses,
 /// functions and conditions.
-pub(super) fn is_certain_move(text: &str) -> bool {
+pub(in crate::trust) fn is_certain_move(text: &str) -> bool {
     let places = ["cd ", "pushd ", "chdir "].into_iter().find_map(|word| {
         let mut places = text.match_indices(word).map(|(at, _)| at);
         places.find(|at| {
@@ -587,7 +587,7 @@ pub(super) fn is_certain_move(text: &str) -> bool {
 }
 
 /// The only `<<` text in the line, if the shell replaces nothing in it.
-pub(super) fn document(text: &str) -> Option<String> {
+pub(in crate::trust) fn document(text: &str) -> Option<String> {
     let (_, rest) = text
         .split_once("<<")
         .filter(|(_, rest)| !rest.contains("<<"))?;
@@ -608,7 +608,7 @@ pub(super) fn document(text: &str) -> Option<String> {
 }
 
 /// The name of the file that is the only input of the line.
-pub(super) fn input(text: &str) -> Option<&str> {
+pub(in crate::trust) fn input(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once('<')?;
     let rest = rest.trim_start();
     let name = rest.split([' ', '\n', ';', '>', '&']).next()?;
@@ -645,7 +645,7 @@ pub fn selects_code(assignment: &str) -> bool {
 }
 
 /// Whether osier has inherited a variable that chooses code and names a path in the project.
-pub(super) fn inherits(
+pub(in crate::trust) fn inherits(
     variables: impl IntoIterator<Item = (String, String)>,
     cwd: &Path,
     project: &Path,

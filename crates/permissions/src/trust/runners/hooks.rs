@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use osier_base::regular_file;
 
-use super::known_programs::{is_in, is_known, settings_of};
-use super::node;
-use super::places::folders_below;
-use super::reach::{FOLDERS, Search, TEXT};
-use super::shell_text::unquoted;
+use crate::trust::facts::places::folders_below;
+use crate::trust::facts::programs::{is_in, is_known, settings_of};
+use crate::trust::reach::{FOLDERS, Search, TEXT};
+use crate::trust::texts::node;
+use crate::trust::texts::shell::unquoted;
 
 /// Hooks of `pre-commit` that only read or rewrite files.
 const CHECKS: &str = "check-added-large-files check-ast check-builtin-literals check-byte-order-marker check-case-conflict check-dependabot \
@@ -22,7 +22,7 @@ const CHECKS: &str = "check-added-large-files check-ast check-builtin-literals c
 
 impl Search<'_> {
     /// Adds the commands in the settings of `lint-staged`.
-    pub(super) fn staged(&mut self) -> Result<(), String> {
+    pub(in crate::trust) fn staged(&mut self) -> Result<(), String> {
         self.settings("lint-staged")?;
         self.staged_texts()?;
         let mut waiting = vec![(self.cwd.clone(), 0)];
@@ -56,7 +56,7 @@ impl Search<'_> {
     }
 
     /// Adds the commands in settings of `lint-staged` that are JavaScript.
-    pub(super) fn staged_texts(&mut self) -> Result<(), String> {
+    pub(in crate::trust) fn staged_texts(&mut self) -> Result<(), String> {
         for folder in self.above() {
             for entry in folder.read_dir().into_iter().flatten().flatten() {
                 let (file, name) = (entry.path(), entry.file_name());
@@ -94,7 +94,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    pub(super) fn staged_commands(&mut self, commands: &Value) -> Result<(), String> {
+    pub(in crate::trust) fn staged_commands(&mut self, commands: &Value) -> Result<(), String> {
         match commands {
             Value::String(text) => self.line(text),
             Value::Array(all) => all.iter().try_for_each(|value| self.staged_commands(value)),
@@ -106,7 +106,7 @@ impl Search<'_> {
     }
 
     /// Adds the hooks in the settings of `pre-commit`, by their names and commands.
-    pub(super) fn pre_commit(&mut self) -> Result<(), String> {
+    pub(in crate::trust) fn pre_commit(&mut self) -> Result<(), String> {
         let file = self.project.join(".pre-commit-config.yaml");
         let text = regular_file::read_text(&file, TEXT).unwrap_or_default();
         self.reach.files.insert(file);

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{path, regular_file};
 
-use super::code_text::names;
-use super::known_programs::{is_in, is_known};
-use super::reach::{Search, TEXT};
 use crate::shell::Word;
+use crate::trust::facts::programs::{is_in, is_known};
+use crate::trust::reach::{Search, TEXT};
+use crate::trust::texts::code::names;
 
 /// Words that load a file.
 const LOADS: &str = "require_relative require load autoload eval eval_gemfile instance_eval class_eval read readlines";
@@ -19,7 +19,7 @@ const LISTS: &str = "git ls-files";
 
 impl Search<'_> {
     /// Adds a program of the project's gems.
-    pub(super) fn gems(&mut self, words: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn gems(&mut self, words: &[Word]) -> Result<(), String> {
         self.gem_files();
         for folder in self.above() {
             let names = ["Gemfile.lock", "gems.locked", ".bundle/config"];
@@ -41,7 +41,7 @@ impl Search<'_> {
     }
 
     /// Adds the lists of gems with the files that they load.
-    pub(super) fn gem_files(&mut self) {
+    pub(in crate::trust) fn gem_files(&mut self) {
         for folder in self.above() {
             for name in ["Gemfile", "gems.rb"] {
                 self.ruby_file(&folder.join(name));

@@ -4,23 +4,23 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path, regular_file};
 
-use super::filters::runs_options;
-use super::known_programs::{
-    BINSTUBS, DATA, FILTERS, INTERPRETERS, MAKE, SIMPLE, WRAPPERS, is_in, is_interpreter, is_known,
-    is_purpose, is_quiet, is_runner, loads_all, managed, only_checks, runs_python,
-};
-use super::places::{
-    installed_elsewhere, is_binary, is_future, is_installed, is_of_composer, is_program,
-};
-use super::reach::{DEPTH, Search, TEXT};
-use super::shell_text::selects_code;
 use crate::equivalents::{self, Equivalents};
 use crate::known;
 use crate::programs::{is_shell, is_wrapper, name_of, runs_arguments};
 use crate::shell::{self, Word, is_assignment};
+use crate::trust::facts::places::{
+    installed_elsewhere, is_binary, is_future, is_installed, is_of_composer, is_program,
+};
+use crate::trust::facts::programs::{
+    BINSTUBS, DATA, FILTERS, INTERPRETERS, MAKE, SIMPLE, WRAPPERS, is_in, is_interpreter, is_known,
+    is_purpose, is_quiet, is_runner, loads_all, managed, only_checks, runs_python,
+};
+use crate::trust::reach::filters::runs_options;
+use crate::trust::reach::{DEPTH, Search, TEXT};
+use crate::trust::texts::shell::selects_code;
 
 impl Search<'_> {
-    pub(super) fn command(&mut self, words: &[Word], moves: bool) -> Result<(), String> {
+    pub(in crate::trust) fn command(&mut self, words: &[Word], moves: bool) -> Result<(), String> {
         let is_set = |word: &&Word| word.assigns || is_assignment(&word.text);
         let set = words.iter().take_while(is_set).count();
         let selects = |word: &Word| {
@@ -65,7 +65,7 @@ impl Search<'_> {
     }
 
     /// Adds the command that `env -C DIRECTORY` runs, in that directory.
-    pub(super) fn directory_of_env(
+    pub(in crate::trust) fn directory_of_env(
         &mut self,
         arguments: &[Word],
         moves: bool,
@@ -101,7 +101,7 @@ impl Search<'_> {
     }
 
     /// Adds what a program with its arguments runs, if it is not a program of an installed package.
-    pub(super) fn run(&mut self, words: &[Word], moves: bool) -> Result<(), String> {
+    pub(in crate::trust) fn run(&mut self, words: &[Word], moves: bool) -> Result<(), String> {
         let Some((head, arguments)) = words.split_first() else {
             return Ok(());
         };
@@ -151,7 +151,7 @@ impl Search<'_> {
     }
 
     /// Adds the commands that a wrapper such as `xargs` runs, and those that an unknown program could run.
-    pub(super) fn others(
+    pub(in crate::trust) fn others(
         &mut self,
         name: &str,
         words: &[Word],
@@ -226,7 +226,7 @@ impl Search<'_> {
     }
 
     /// Adds the code that a program outside of the project loads.
-    pub(super) fn known(
+    pub(in crate::trust) fn known(
         &mut self,
         program: &str,
         arguments: &[Word],
@@ -336,7 +336,11 @@ impl Search<'_> {
     }
 
     /// Adds the settings of an unknown program outside of the project, and the files in its arguments.
-    pub(super) fn outside(&mut self, program: &str, arguments: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn outside(
+        &mut self,
+        program: &str,
+        arguments: &[Word],
+    ) -> Result<(), String> {
         self.reach.all |= self.lists;
         self.selectors();
         self.arguments(arguments);
@@ -360,7 +364,7 @@ impl Search<'_> {
     }
 
     /// Adds the program, if its path or `PATH` leads into the project. Returns whether the search for its code is done.
-    pub(super) fn is_of_project(
+    pub(in crate::trust) fn is_of_project(
         &mut self,
         head: &Word,
         arguments: &[Word],
@@ -415,7 +419,7 @@ impl Search<'_> {
 
     /// The file that the program's name means, if it is a program that people wrote in the project: neither an installed one nor a wrapper
     /// of the program of its name.
-    pub(super) fn own_script(&self, program: &str) -> Option<PathBuf> {
+    pub(in crate::trust) fn own_script(&self, program: &str) -> Option<PathBuf> {
         let found = if program.contains('/') {
             path::resolve(&self.cwd, program)
         } else {
@@ -435,7 +439,7 @@ impl Search<'_> {
     }
 
     /// Adds a program of the project of which osier knows nothing but the text.
-    pub(super) fn unknown(&mut self, program: &Path) -> Result<(), String> {
+    pub(in crate::trust) fn unknown(&mut self, program: &Path) -> Result<(), String> {
         let text = regular_file::head(program, 128).map(|(text, _)| text);
         let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
         let first = text.lines().next().unwrap_or_default();

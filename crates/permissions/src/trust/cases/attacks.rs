@@ -6,19 +6,19 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 
-use super::program_examples::installed;
-use super::program_tests::Place;
-use super::program_use::ProgramUse;
+use crate::trust::cases::Place;
+use crate::trust::cases::examples::installed;
+use crate::trust::program_use::ProgramUse;
 
 /// The command, the files of the project (`-> ` is a link), and the changed file.
-pub(super) type Case = (
+pub(in crate::trust) type Case = (
     &'static str,
     &'static [(&'static str, &'static str)],
     &'static str,
 );
 
-pub(super) const PYTHON_HOOK: &str = "scripts/h.py";
-pub(super) const NODE_HOOK: &str = "scripts/h.mjs";
+pub(in crate::trust) const PYTHON_HOOK: &str = "scripts/h.py";
+pub(in crate::trust) const NODE_HOOK: &str = "scripts/h.mjs";
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -580,7 +580,7 @@ const CASES: &[Case] = &[
 
 impl Place {
     /// Writes the files and links of a case.
-    pub(super) fn set_up(&self, files: &[(&str, &str)]) {
+    pub(in crate::trust) fn set_up(&self, files: &[(&str, &str)]) {
         for (name, text) in files {
             match text.strip_prefix("-> ") {
                 Some(target) => self.link_again(target, name),

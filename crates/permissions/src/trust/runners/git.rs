@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::is_in;
-use super::reach::{Search, TEXT};
 use crate::repository;
 use crate::shell::Word;
+use crate::trust::facts::programs::is_in;
+use crate::trust::reach::{Search, TEXT};
 
 /// Commands of git that run no hook, and commands that run only the hook `REFRESHED`.
 const QUIET: &str = "log show blame ls-files ls-tree rev-parse rev-list grep config cat-file merge-base shortlog for-each-ref name-rev show-ref \
@@ -28,7 +28,7 @@ const DATA: [&str; 5] = ["file", "template", "mailmap", "path", "sslcert"];
 
 impl Search<'_> {
     /// Adds what git runs for this command: hooks, aliases and programs in its settings.
-    pub(super) fn git(&mut self, arguments: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn git(&mut self, arguments: &[Word]) -> Result<(), String> {
         let command = self.git_command(arguments);
         let settings = self.git_settings();
         let mut hooks: Vec<PathBuf> = HOOKS.iter().map(|name| self.project.join(name)).collect();
@@ -154,7 +154,7 @@ impl Search<'_> {
     }
 
     /// Adds the hooks in a folder, or only the one named `only`. Git starts hooks at the root of the working tree.
-    pub(super) fn hooks_in(&mut self, folder: &Path, only: &str) -> Result<(), String> {
+    pub(in crate::trust) fn hooks_in(&mut self, folder: &Path, only: &str) -> Result<(), String> {
         let entries = folder.read_dir().into_iter().flatten().flatten();
         for hook in entries.map(|entry| entry.path()) {
             let name = hook.file_name().unwrap_or_default().to_string_lossy();

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use osier_base::path;
 
-use super::known_programs::is_in;
-use super::places::folders_below;
 use crate::shell::Word;
+use crate::trust::facts::places::folders_below;
+use crate::trust::facts::programs::is_in;
 
 /// The depth of folders in which sources are looked for.
 const DEPTH: usize = 12;
@@ -31,7 +31,7 @@ const OUTPUTS: [&str; 6] = [
 
 /// The files that the commands so far have written.
 #[derive(Debug, Default)]
-pub(super) struct Products {
+pub(in crate::trust) struct Products {
     pub commands: Vec<Vec<Word>>,
     targets: Vec<PathBuf>,
     /// A command has compiled the project.
@@ -42,7 +42,7 @@ pub(super) struct Products {
 
 impl Products {
     /// Adds a command in the directory, with the files that it writes.
-    pub(super) fn add(&mut self, cwd: &Path, name: &str, arguments: &[Word]) {
+    pub(in crate::trust) fn add(&mut self, cwd: &Path, name: &str, arguments: &[Word]) {
         self.commands.push(arguments.to_vec());
         let mut before = "";
         let mut files = Vec::new();
@@ -64,17 +64,17 @@ impl Products {
     }
 
     /// Adds a file or a folder that a command writes.
-    pub(super) fn add_target(&mut self, cwd: &Path, target: &str) {
+    pub(in crate::trust) fn add_target(&mut self, cwd: &Path, target: &str) {
         self.targets.push(path::resolve(cwd, target));
     }
 
     /// Whether a command can have written the script.
-    pub(super) fn is_target(&self, script: &Path) -> bool {
+    pub(in crate::trust) fn is_target(&self, script: &Path) -> bool {
         self.targets.iter().any(|target| script.starts_with(target))
     }
 
     /// Whether a build writes the script: because of its folder, or because a source has its name.
-    pub(super) fn is_of_build(&mut self, script: &Path, project: &Path) -> bool {
+    pub(in crate::trust) fn is_of_build(&mut self, script: &Path, project: &Path) -> bool {
         let below = script.strip_prefix(project).unwrap_or(script);
         let mut folders = below.parent().into_iter().flat_map(Path::components);
         if folders.any(|part| is_in(BUILT, &part.as_os_str().to_string_lossy())) {

@@ -1,6 +1,8 @@
 //! The modules that a JavaScript text loads, the commands that it runs, and the quoted texts in it that can name code.
 
-use super::code_text::{Commands, Loads, calls, literal, names, selects, sets_any, within};
+use crate::trust::texts::code::{
+    Commands, Loads, calls, literal, names, selects, sets_any, within,
+};
 
 #[rustfmt::skip]
 const CALLS: [&str; 10] = [
@@ -22,7 +24,7 @@ const COMPUTES: [&str; 22] = [
 const KEYS: [&str; 7] = ["plugins", "extends", "overrides", "rulesdir", "processors", "presets", "jsPlugins"];
 
 /// Finds the modules and commands that a text for Node loads.
-pub(super) fn loads(text: &str) -> Loads {
+pub(in crate::trust) fn loads(text: &str) -> Loads {
     let words = ["\\u", "\\x", "process.binding"];
     let mut found = Loads {
         runs_any: CALLS.iter().any(|name| calls(text, name).next().is_some())
@@ -129,7 +131,7 @@ fn modules(text: &str, found: &mut Loads) {
 
 /// The quoted texts in settings.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Texts {
+pub(in crate::trust) struct Texts {
     /// The texts, each with whether it is a key. Computed parts of a text are a variable.
     pub all: Vec<(String, bool)>,
     /// Whether the settings can compute a text.
@@ -139,7 +141,7 @@ pub(super) struct Texts {
 }
 
 /// Reads the quoted texts in settings.
-pub(super) fn texts(text: &str) -> Texts {
+pub(in crate::trust) fn texts(text: &str) -> Texts {
     let mut found = Texts::default();
     // The code without comments; a number stands for each quoted text, and `r` for each regular expression.
     let mut code = String::new();

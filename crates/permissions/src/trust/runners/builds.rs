@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use osier_base::{path, regular_file};
 use toml::{Table, Value};
 
-use super::known_programs::{CRATES, is_in, is_runner};
-use super::places::folders_below;
-use super::reach::{FOLDERS, Search, TEXT};
 use crate::programs::{is_shell, name_of};
 use crate::shell::Word;
+use crate::trust::facts::places::folders_below;
+use crate::trust::facts::programs::{CRATES, is_in, is_runner};
+use crate::trust::reach::{FOLDERS, Search, TEXT};
 
 /// Sections of a manifest that list dependencies. A macro needs all of them, a build script only those after the first.
 const DEPENDENCIES: [&str; 3] = ["dependencies", "build-dependencies", "build_dependencies"];
@@ -80,7 +80,7 @@ impl Package {
 
 impl Search<'_> {
     /// Adds the settings of cargo, for a command that does not build or run the project.
-    pub(super) fn cargo(&mut self, arguments: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn cargo(&mut self, arguments: &[Word]) -> Result<(), String> {
         let mut words = arguments.iter().map(|word| word.text.as_str());
         let command = words.find(|word| !word.starts_with(['-', '+']));
         if command.is_some_and(|command| ["build", "test", "run", "check"].contains(&command)) {
@@ -99,7 +99,7 @@ impl Search<'_> {
     }
 
     /// Adds the packages of Rust whose code runs while other packages are compiled, with all their dependencies.
-    pub(super) fn macros(&mut self) -> Result<(), String> {
+    pub(in crate::trust) fn macros(&mut self) -> Result<(), String> {
         let packages = self.rust_packages();
         let mut waiting = Vec::new();
         for package in &packages {
@@ -207,7 +207,7 @@ impl Search<'_> {
     }
 
     /// Adds the files that the builds of Zig import, also in packages of the project.
-    pub(super) fn zig_build(&mut self) {
+    pub(in crate::trust) fn zig_build(&mut self) {
         let mut folders = vec![(self.project.to_owned(), 0)];
         let mut waiting = Vec::new();
         while let Some((folder, depth)) = folders.pop() {

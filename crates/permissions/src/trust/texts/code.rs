@@ -2,7 +2,7 @@
 
 /// The modules and commands that a text loads.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Loads {
+pub(in crate::trust) struct Loads {
     pub modules: Vec<String>,
     /// Commands for a shell.
     pub commands: Vec<String>,
@@ -19,7 +19,7 @@ pub(super) struct Loads {
 #[cfg(test)]
 impl Loads {
     /// Exactly these modules and commands, and nothing computed.
-    pub(super) fn only(modules: &[&str], commands: &[&str]) -> Self {
+    pub(in crate::trust) fn only(modules: &[&str], commands: &[&str]) -> Self {
         let all = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         Self {
             modules: all(modules),
@@ -30,7 +30,7 @@ impl Loads {
 }
 
 /// The variable for a computed part of a command that a shell reads, so that the value can contain other commands.
-pub(super) const SPLICED: &str = "$spliced";
+pub(in crate::trust) const SPLICED: &str = "$spliced";
 /// The variable for another computed part.
 const UNKNOWN: &str = "$unknown";
 
@@ -43,14 +43,14 @@ const SELECTING: [&str; 20] = [
 ];
 
 /// Whether the text names a variable that chooses the code which its commands load.
-pub(super) fn selects(text: &str) -> bool {
+pub(in crate::trust) fn selects(text: &str) -> bool {
     let mut parts = names(text).flat_map(|name| name.split('.'));
     parts.any(|part| SELECTING.contains(&part) || part.starts_with("npm_config_"))
 }
 
 /// Whether the text sets an environment variable with a computed name. `environment` is the expression for all variables. Harmless uses are
 /// an access in `reads`, an index in quotes, and an index that is only read.
-pub(super) fn sets_any(text: &str, environment: &str, reads: &[&str]) -> bool {
+pub(in crate::trust) fn sets_any(text: &str, environment: &str, reads: &[&str]) -> bool {
     text.match_indices(environment).any(|(at, _)| {
         let rest = &text[at + environment.len()..];
         let is_fixed = |rest: &str| rest.starts_with(['"', '\'']);
@@ -76,14 +76,17 @@ pub(super) fn sets_any(text: &str, environment: &str, reads: &[&str]) -> bool {
 }
 
 /// The names in a text; a name with points, such as `os.path`, is one name.
-pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
+pub(in crate::trust) fn names(text: &str) -> impl Iterator<Item = &str> {
     let is_name = |char: char| char.is_alphanumeric() || "_.$".contains(char);
     text.split(move |char| !is_name(char))
         .filter(|name| !name.is_empty())
 }
 
 /// The calls of the function `name`: the text before each call, and the text that starts at its arguments.
-pub(super) fn calls<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
+pub(in crate::trust) fn calls<'t>(
+    text: &'t str,
+    name: &'t str,
+) -> impl Iterator<Item = (&'t str, &'t str)> {
     let is_name = |char: char| char.is_alphanumeric() || "_$".contains(char);
     text.match_indices(name).filter_map(move |(at, _)| {
         let (before, after) = (&text[..at], &text[at + name.len()..]);
@@ -93,7 +96,7 @@ pub(super) fn calls<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = (&
 }
 
 /// The text up to the bracket that closes the one before its start.
-pub(super) fn within(text: &str) -> Option<&str> {
+pub(in crate::trust) fn within(text: &str) -> Option<&str> {
     let (mut depth, mut quote) = (0_usize, None);
     let mut chars = text.char_indices();
     while let Some((at, char)) = chars.next() {
@@ -133,7 +136,7 @@ fn parts(text: &str) -> Vec<&str> {
 }
 
 /// Finds the commands that the calls in a text run.
-pub(super) struct Commands<'t> {
+pub(in crate::trust) struct Commands<'t> {
     pub text: &'t str,
     /// The character between the name of an argument and its value.
     pub mark: char,
@@ -145,7 +148,7 @@ pub(super) struct Commands<'t> {
 
 impl Commands<'_> {
     /// The commands that a call with these arguments can run; `None` if they are computed.
-    pub(super) fn of_call(&self, arguments: &str) -> Option<Vec<String>> {
+    pub(in crate::trust) fn of_call(&self, arguments: &str) -> Option<Vec<String>> {
         let call = within(arguments)?;
         let given = parts(call.strip_prefix("args=").unwrap_or(call));
         let (first, rest) = given.split_first()?;
@@ -474,7 +477,7 @@ fn list_of(text: &str) -> Option<String> {
 }
 
 /// The quoted text at the start, in which computed parts become a variable, and the text after it.
-pub(super) fn literal(text: &str) -> Option<(String, &str)> {
+pub(in crate::trust) fn literal(text: &str) -> Option<(String, &str)> {
     let quote = text.chars().next().filter(|char| "\"'`".contains(*char))?;
     let (inner, rest) = text[1..].split_once(quote)?;
     if inner.contains('\\') || inner.is_empty() {

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use osier_base::regular_file;
 
 /// The directory with the packages of Node.
-pub(super) const PACKAGES: &str = "node_modules";
+pub(in crate::trust) const PACKAGES: &str = "node_modules";
 
 /// The folders from the path up to the root of the project, followed by those above the project.
-pub(super) fn above_path(path: &Path, project: &Path, outer: &[PathBuf]) -> Vec<PathBuf> {
+pub(in crate::trust) fn above_path(path: &Path, project: &Path, outer: &[PathBuf]) -> Vec<PathBuf> {
     let above = path.ancestors();
     let own = above.take_while(|folder| folder.starts_with(project));
     let own: Vec<PathBuf> = own.map(Path::to_owned).collect();
@@ -19,7 +19,7 @@ pub(super) fn above_path(path: &Path, project: &Path, outer: &[PathBuf]) -> Vec<
 }
 
 /// The folders above the project, up to the first one that every user can write to.
-pub(super) fn folders_above(project: &Path) -> Vec<PathBuf> {
+pub(in crate::trust) fn folders_above(project: &Path) -> Vec<PathBuf> {
     let above = project.ancestors().skip(1);
     let is_private = |folder: &&Path| {
         let data = folder.metadata();
@@ -29,47 +29,47 @@ pub(super) fn folders_above(project: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether the file is a program or a script, by its mode and its first bytes.
-pub(super) fn is_program(file: &Path) -> bool {
+pub(in crate::trust) fn is_program(file: &Path) -> bool {
     let is_executable = |data: Metadata| data.is_file() && data.mode() & 0o111 != 0;
     file.metadata().is_ok_and(is_executable)
         || regular_file::head(file, 2).is_ok_and(|(start, _)| start == b"#!")
 }
 
 /// The program that a lookup in `PATH` finds.
-pub(super) fn installed_elsewhere(name: &str) -> Option<PathBuf> {
+pub(in crate::trust) fn installed_elsewhere(name: &str) -> Option<PathBuf> {
     let variable = std::env::var_os("PATH").unwrap_or_default();
     let mut folders = std::env::split_paths(&variable).map(|folder| folder.join(name));
     folders.find(|path| !name.is_empty() && path.is_file())
 }
 
 /// Whether the file is in a temporary directory, into which a program can put it before it runs it.
-pub(super) fn is_future(file: &Path) -> bool {
+pub(in crate::trust) fn is_future(file: &Path) -> bool {
     let folders = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
     let mut folders = folders.into_iter().chain([std::env::temp_dir()]);
     !file.exists() && folders.any(|folder| file.starts_with(folder))
 }
 
 /// Whether the file is in a folder of installed packages.
-pub(super) fn is_installed(file: &Path, project: &Path) -> bool {
+pub(in crate::trust) fn is_installed(file: &Path, project: &Path) -> bool {
     let below = file.strip_prefix(project).unwrap_or(file);
     below.components().any(|part| part.as_os_str() == PACKAGES)
         || environment(file, project).is_some()
 }
 
 /// Whether the file is a compiled program.
-pub(super) fn is_binary(file: &Path) -> bool {
+pub(in crate::trust) fn is_binary(file: &Path) -> bool {
     let start = regular_file::head(file, 4).map(|(start, _)| start);
     start.is_ok_and(|start| start == b"\x7fELF" || start.starts_with(b"\xcf\xfa"))
 }
 
 /// Whether the file is a program of an installed package of PHP.
-pub(super) fn is_of_composer(file: &Path) -> bool {
+pub(in crate::trust) fn is_of_composer(file: &Path) -> bool {
     file.parent()
         .is_some_and(|folder| folder.ends_with("vendor/bin"))
 }
 
 /// The virtual environment of Python that contains `file`.
-pub(super) fn environment(file: &Path, project: &Path) -> Option<PathBuf> {
+pub(in crate::trust) fn environment(file: &Path, project: &Path) -> Option<PathBuf> {
     let mut above = file
         .ancestors()
         .take_while(|folder| folder.starts_with(project));
@@ -79,7 +79,7 @@ pub(super) fn environment(file: &Path, project: &Path) -> Option<PathBuf> {
 }
 
 /// The folders in a folder at this depth that can contain packages of the project, with their depths.
-pub(super) fn folders_below(
+pub(in crate::trust) fn folders_below(
     folder: &Path,
     depth: usize,
     limit: usize,

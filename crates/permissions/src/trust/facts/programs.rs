@@ -6,22 +6,22 @@ use crate::shell::Word;
 /// Programs that treat files as data, but do more than read them. A filter such as awk gets its program as an argument, or from a file with
 /// `-f`.
 #[rustfmt::skip]
-pub(super) const DATA: &str = ". : [ [[ afplay awk base64 basename bat biome black break cat cd chmod clang-format column command continue cp curl cut \
+pub(in crate::trust) const DATA: &str = ". : [ [[ afplay awk base64 basename bat biome black break cat cd chmod clang-format column command continue cp curl cut \
     cygpath date declare diff dirname echo egrep env exit export expr false fgrep fmt gawk gofmt gofumpt goimports \
     google-java-format gopls grep gsed hash head hostname id install isort jobs jq kill killall ktlint let ln local logger ls mapfile \
     mawk md5sum mkdir mkfifo mktemp mv nohup notify-send paplay pbcopy pgrep popd printf ps pushd pwd read readarray readlink \
     readonly realpath return rev rg rm rmdir rsync ruff rustfmt say sed seq set sha1sum sha256sum shasum shellcheck shfmt shift shopt sleep sort \
     stat stylua taplo tail tee terminal-notifier test time timeout touch tput tr true type typeset typos uname uniq unset uuidgen wait \
     wc wget which whoami xargs xxd yamlfmt yamllint yes yq";
-pub(super) const FILTERS: [&str; 7] = ["awk", "gawk", "gsed", "jq", "mawk", "sed", "yq"];
+pub(in crate::trust) const FILTERS: [&str; 7] = ["awk", "gawk", "gsed", "jq", "mawk", "sed", "yq"];
 /// Programs that run the command in their remaining words, after options and numbers.
-pub(super) const SIMPLE: [&str; 8] = [
+pub(in crate::trust) const SIMPLE: [&str; 8] = [
     "chronic", "ionice", "nice", "nohup", "setsid", "stdbuf", "time", "timeout",
 ];
 /// Programs that build and test the project: running its code is their purpose. A row is a program and its subcommands; without
 /// subcommands, it covers each use of the program.
 #[rustfmt::skip]
-pub(super) const PURPOSE: &[&str] = &[
+pub(in crate::trust) const PURPOSE: &[&str] = &[
     "pytest", "py.test", "unittest", "cargo test build check clippy fmt nextest doc bench", "go test build vet fmt", "jest", "vitest",
     "mocha", "ava", "rspec", "phpunit", "ctest", "mvn test compile verify package", "mvnw test compile verify package", "gradle test build check", "gradlew test build check",
     "dotnet test build", "mix test compile", "playwright test", "deno test bench", "bun test", "swift test build", "flutter test", "vite build", "tox", "nox", "cmake --build",
@@ -70,22 +70,22 @@ const PYTHON_PACKAGES: &str = "aiofiles aiohttp anthropic anyio attr attrs babel
     xmltodict yaml yarl";
 /// Crates that run no program of the project while a build script uses them.
 #[rustfmt::skip]
-pub(super) const CRATES: &str = "anyhow autocfg bindgen build-time built cargo_metadata cbindgen cc cfg_aliases chrono clap clap_complete clap_mangen \
+pub(in crate::trust) const CRATES: &str = "anyhow autocfg bindgen build-time built cargo_metadata cbindgen cc cfg_aliases chrono clap clap_complete clap_mangen \
     cynic-codegen dotenvy embed-manifest embed-resource flate2 glob heck hex indexmap itertools lalrpop lazy_static napi-build nom \
     once_cell phf_codegen pkg-config prettyplease proc-macro2 prost prost-build protobuf-codegen pyo3-build-config quote regex ring rustc_version \
     rustversion schemars semver serde serde_json serde_yaml sha2 shadow-rs slint-build static_vcruntime substrait syn tauri-build tempfile \
     thiserror time toml tonic-build vergen vergen-gitcl vergen-git2 vergen-gix version_check walkdir winres winresource zip";
 /// Interpreters of languages other than shell, Python and JavaScript.
-pub(super) const INTERPRETERS: &str = "ruby perl php lua luajit Rscript julia elixir groovy java bb guile racket tclsh expect pwsh fish";
-pub(super) const NPM: &str = "npm pnpm yarn bun";
-pub(super) const NPX: &str = "npx pnpx bunx";
-pub(super) const MAKE: &str = "make gmake just";
+pub(in crate::trust) const INTERPRETERS: &str = "ruby perl php lua luajit Rscript julia elixir groovy java bb guile racket tclsh expect pwsh fish";
+pub(in crate::trust) const NPM: &str = "npm pnpm yarn bun";
+pub(in crate::trust) const NPX: &str = "npx pnpx bunx";
+pub(in crate::trust) const MAKE: &str = "make gmake just";
 /// Programs that run the command in their remaining words in the environment of the project.
-pub(super) const UV: &str = "uv poetry pdm uvx pipx";
-pub(super) const PIP: &str = "pip pip3";
-pub(super) const SEQUENCES: &str = "run-s run-p npm-run-all npm-run-all2";
+pub(in crate::trust) const UV: &str = "uv poetry pdm uvx pipx";
+pub(in crate::trust) const PIP: &str = "pip pip3";
+pub(in crate::trust) const SEQUENCES: &str = "run-s run-p npm-run-all npm-run-all2";
 /// Programs that run a program of the project's packages by its name.
-pub(super) const BUNDLES: &str = "bundle bundler turbo pre-commit";
+pub(in crate::trust) const BUNDLES: &str = "bundle bundler turbo pre-commit";
 /// Tools that treat files as data, but load the code that their settings name.
 #[rustfmt::skip]
 const TOOLS: &str = "prettier prettierd eslint eslint_d vscode-eslint-language-server stylelint markdownlint markdownlint-cli2 commitlint oxlint oxfmt \
@@ -132,8 +132,8 @@ const MANAGERS: [&str; 9] = [
     "mise exec x", "asdf exec", "fnm exec", "volta run", "pyenv exec", "rbenv exec", "nodenv exec", "goenv exec", "opam exec",
 ];
 /// Scripts that lie in a project and run the program of their name, and words in such scripts of Ruby and PHP.
-pub(super) const WRAPPERS: &str = "artisan gradlew manage.py mvnw rails sbt";
-pub(super) const BINSTUBS: [&str; 3] =
+pub(in crate::trust) const WRAPPERS: &str = "artisan gradlew manage.py mvnw rails sbt";
+pub(in crate::trust) const BINSTUBS: [&str; 3] =
     ["Gem.bin_path(", "phpunit/phpunit/phpunit", "simple-phpunit"];
 /// Programs and their subcommands that run a script of Python in the remaining words.
 const PYTHON_SCRIPTS: [&str; 3] = ["coverage run", "mcp run dev", "fastmcp run dev"];
@@ -161,7 +161,7 @@ const BUILDERS: [&str; 12] = [
     "webpack",
 ];
 /// Packages with which a tool starts the application, each with the tool.
-pub(super) const BOOTING: [(&str, &str); 2] = [
+pub(in crate::trust) const BOOTING: [(&str, &str); 2] = [
     ("phpstan", "vendor/larastan/larastan"),
     ("phpstan", "vendor/nunomaduro/larastan"),
 ];
@@ -176,24 +176,24 @@ const BOOTED: [(&str, &str); 4] = [
 const LOADED_SETTINGS: [(&str, &str); 1] =
     [("eslint eslint_d vscode-eslint-language-server", "babel")];
 /// Scripts of version managers that a shell sources.
-pub(super) const MANAGER_SCRIPTS: &str =
+pub(in crate::trust) const MANAGER_SCRIPTS: &str =
     "nvm.sh asdf.sh sdkman-init.sh chruby.sh conda.sh mamba.sh";
 /// Whether the program runs commands from a file of the project that osier can read.
-pub(super) fn is_task_runner(name: &str) -> bool {
+pub(in crate::trust) fn is_task_runner(name: &str) -> bool {
     [NPM, NPX, MAKE, UV, PIP, SEQUENCES, BUNDLES, "lint-staged"]
         .iter()
         .any(|list| is_in(list, name))
 }
 
 /// The code that the tool loads next to its settings; `None` if the program is not such a tool.
-pub(super) fn settings_of(tool: &str) -> Option<&'static [&'static str]> {
+pub(in crate::trust) fn settings_of(tool: &str) -> Option<&'static [&'static str]> {
     let row = LOADED.iter().find(|(names, _)| is_in(names, tool));
     let row = row.map(|(_, loaded)| *loaded);
     row.or(is_in(TOOLS, tool).then_some(&[]))
 }
 
 /// Like [`settings_of`], for a command with its arguments.
-pub(super) fn settings_of_command(
+pub(in crate::trust) fn settings_of_command(
     name: &str,
     arguments: &[Word],
 ) -> Option<&'static [&'static str]> {
@@ -206,7 +206,7 @@ pub(super) fn settings_of_command(
 }
 
 /// The command that a version manager runs.
-pub(super) fn managed<'w>(name: &str, arguments: &'w [Word]) -> Option<&'w [Word]> {
+pub(in crate::trust) fn managed<'w>(name: &str, arguments: &'w [Word]) -> Option<&'w [Word]> {
     let (_, rest) = arguments
         .split_first()
         .filter(|_| has_row(&MANAGERS, name, arguments))?;
@@ -221,11 +221,11 @@ fn is_tool(name: &str) -> bool {
 }
 
 /// Whether the list contains the name.
-pub(super) fn is_in(list: &str, name: &str) -> bool {
+pub(in crate::trust) fn is_in(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|known| known == name)
 }
 
-pub(super) fn is_interpreter(name: &str) -> bool {
+pub(in crate::trust) fn is_interpreter(name: &str) -> bool {
     let version = name
         .strip_prefix("python")
         .or_else(|| name.strip_prefix("pypy"));
@@ -234,21 +234,21 @@ pub(super) fn is_interpreter(name: &str) -> bool {
 }
 
 /// Whether the program could load any code of the project.
-pub(super) fn loads_all(name: &str) -> bool {
+pub(in crate::trust) fn loads_all(name: &str) -> bool {
     is_in(RUNNERS, name)
 }
 
 /// Whether a word is probably a program that loads code of the project.
-pub(super) fn is_runner(name: &str) -> bool {
+pub(in crate::trust) fn is_runner(name: &str) -> bool {
     is_tool(name) || loads_all(name) || is_interpreter(name) || is_task_runner(name)
 }
 
-pub(super) fn is_purpose(name: &str, arguments: &[Word]) -> bool {
+pub(in crate::trust) fn is_purpose(name: &str, arguments: &[Word]) -> bool {
     has_row(PURPOSE, name, arguments)
 }
 
 /// Whether this command of a runner loads nothing of the project.
-pub(super) fn is_quiet(name: &str, arguments: &[Word]) -> bool {
+pub(in crate::trust) fn is_quiet(name: &str, arguments: &[Word]) -> bool {
     if let ("docker", Some((first, rest))) = (name, arguments.split_first())
         && first.text == "compose"
     {
@@ -280,12 +280,12 @@ pub(super) fn is_quiet(name: &str, arguments: &[Word]) -> bool {
 }
 
 /// Whether the program runs a script of Python.
-pub(super) fn runs_python(name: &str, arguments: &[Word]) -> bool {
+pub(in crate::trust) fn runs_python(name: &str, arguments: &[Word]) -> bool {
     has_row(&PYTHON_SCRIPTS, name, arguments)
 }
 
 /// Whether the program only checks the file in its arguments.
-pub(super) fn only_checks(name: &str, arguments: &[Word]) -> bool {
+pub(in crate::trust) fn only_checks(name: &str, arguments: &[Word]) -> bool {
     match arguments {
         [option, file, ..] if !file.text.starts_with(['-', '+']) => {
             let name = if is_shell(name) { "sh" } else { name };
@@ -298,20 +298,20 @@ pub(super) fn only_checks(name: &str, arguments: &[Word]) -> bool {
     }
 }
 
-pub(super) fn is_python_check(module: &str) -> bool {
+pub(in crate::trust) fn is_python_check(module: &str) -> bool {
     is_in(PYTHON_CHECKS, module)
 }
 
-pub(super) fn is_framework(package: &str) -> bool {
+pub(in crate::trust) fn is_framework(package: &str) -> bool {
     is_in(FRAMEWORKS, package)
 }
 
-pub(super) fn reads_variables(package: &str) -> bool {
+pub(in crate::trust) fn reads_variables(package: &str) -> bool {
     is_in(VARIABLES, package)
 }
 
 /// Whether the command compiles or bundles the project into files that can run.
-pub(super) fn is_builder(name: &str, arguments: &[Word]) -> bool {
+pub(in crate::trust) fn is_builder(name: &str, arguments: &[Word]) -> bool {
     has_row(&BUILDERS, name, arguments)
 }
 
@@ -321,7 +321,7 @@ fn first_and_rest(arguments: &[Word]) -> Option<(&str, &[Word])> {
 }
 
 /// Whether a row contains the program with its subcommand.
-pub(super) fn has_row(rows: &[&str], name: &str, arguments: &[Word]) -> bool {
+pub(in crate::trust) fn has_row(rows: &[&str], name: &str, arguments: &[Word]) -> bool {
     let command = arguments
         .iter()
         .find(|word| !word.text.starts_with(['-', '+']));
@@ -340,30 +340,30 @@ pub(super) fn has_row(rows: &[&str], name: &str, arguments: &[Word]) -> bool {
 }
 
 /// Whether a script that uses this package of Node loads no more than its own text.
-pub(super) fn is_quiet_package(name: &str) -> bool {
+pub(in crate::trust) fn is_quiet_package(name: &str) -> bool {
     is_in(PACKAGES, name) || name.starts_with("@types/")
 }
 
 /// Whether this package of Python runs no command and loads nothing by a computed name.
-pub(super) fn is_quiet_module(name: &str) -> bool {
+pub(in crate::trust) fn is_quiet_module(name: &str) -> bool {
     is_in(PYTHON_PACKAGES, name)
 }
 
 /// The words with which settings and options start the application, if the tool obeys them.
-pub(super) fn booted_by(tool: &str) -> impl Iterator<Item = &'static str> {
+pub(in crate::trust) fn booted_by(tool: &str) -> impl Iterator<Item = &'static str> {
     let rows = BOOTED.iter().filter(move |(tools, _)| is_in(tools, tool));
     rows.map(|(_, word)| *word)
 }
 
 /// The other tools whose settings the tool loads with their code.
-pub(super) fn loaded_settings(tool: &str) -> Vec<&'static str> {
+pub(in crate::trust) fn loaded_settings(tool: &str) -> Vec<&'static str> {
     let rows = LOADED_SETTINGS.iter();
     let rows = rows.filter(|(tools, _)| is_in(tools, tool));
     rows.map(|(_, other)| *other).collect()
 }
 
 /// Whether osier knows what the program loads.
-pub(super) fn is_known(name: &str, arguments: &[Word]) -> bool {
+pub(in crate::trust) fn is_known(name: &str, arguments: &[Word]) -> bool {
     is_in(DATA, name)
         || is_purpose(name, arguments)
         || is_quiet(name, arguments)

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::is_in;
-use super::places::is_binary;
-use super::reach::{Search, TEXT};
-use super::shell_text::{end_of, selects_code};
 use crate::programs::{is_shell, name_of};
 use crate::shell::Word;
+use crate::trust::facts::places::is_binary;
+use crate::trust::facts::programs::is_in;
+use crate::trust::reach::{Search, TEXT};
+use crate::trust::texts::shell::{end_of, selects_code};
 
 /// Stands for a value that is put together from names in the file.
 const COMPUTED: &str = "$computed";
@@ -25,7 +25,7 @@ const BUILT_IN: [(&str, &str); 8] = [
 ];
 
 impl Search<'_> {
-    pub(super) fn make(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn make(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
         let is_just = name == "just";
         let cwd = self.cwd.clone();
         let names: &[&str] = if is_just {
@@ -105,7 +105,7 @@ impl Search<'_> {
     }
 
     /// A value that is not known becomes part of the text of a command.
-    pub(super) fn spliced(&mut self, is_value: bool) {
+    pub(in crate::trust) fn spliced(&mut self, is_value: bool) {
         self.reach.commands |= is_value;
         self.reach.options |= is_value;
     }

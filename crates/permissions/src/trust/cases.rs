@@ -1,5 +1,9 @@
 //! Tests with programs of a project that has changed.
 
+mod attacks;
+mod examples;
+mod quiet;
+
 use std::fs::{self, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -9,21 +13,21 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use osier_base::atomic_file;
 use osier_base::folders::Folders;
 
-use super::program_examples::{ATTACKS, EDITS, EVERYDAY, STARTED, installed};
-use super::programs::ProjectPrograms;
-use super::{ProgramUse, ProjectFiles, Trust};
+use crate::trust::cases::examples::{ATTACKS, EDITS, EVERYDAY, STARTED, installed};
+use crate::trust::programs::ProjectPrograms;
+use crate::trust::{ProgramUse, ProjectFiles, Trust};
 
 /// A path, and the content and mode of its file if there was one.
 type Before = (PathBuf, Option<(Vec<u8>, Permissions)>);
 
-pub(super) struct Place {
-    pub(super) folder: tempfile::TempDir,
+pub(in crate::trust) struct Place {
+    pub(in crate::trust) folder: tempfile::TempDir,
     trust: Trust,
-    pub(super) project: PathBuf,
+    pub(in crate::trust) project: PathBuf,
 }
 
 impl Place {
-    pub(super) fn new() -> Self {
+    pub(in crate::trust) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let trust = Trust::new(&Folders::under(&folder.path().join("home")));
         let project = folder.path().join("project");
@@ -37,7 +41,7 @@ impl Place {
     }
 
     /// Writes a file as it was before the user decided.
-    pub(super) fn write(&self, name: &str, text: &str) -> PathBuf {
+    pub(in crate::trust) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.project.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let mut file = fs::File::create(&path).unwrap();
@@ -48,14 +52,14 @@ impl Place {
         path
     }
 
-    pub(super) fn put(&self, name: &str, text: &str) -> PathBuf {
+    pub(in crate::trust) fn put(&self, name: &str, text: &str) -> PathBuf {
         self.tick();
         self.write(name, text)
     }
 
     /// Waits until the coarse clock of the file system is later than the last change. It only touches times, so that nothing is written to
     /// the disk.
-    pub(super) fn tick(&self) {
+    pub(in crate::trust) fn tick(&self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let clock = fs::File::create(self.folder.path().join("clock")).unwrap();
         loop {
@@ -70,7 +74,10 @@ impl Place {
     }
 
     /// The files with these names, or the folders that they need, before a change.
-    pub(super) fn remember<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Vec<Before> {
+    pub(in crate::trust) fn remember<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Vec<Before> {
         let mut found: Vec<Before> = Vec::new();
         for path in names.into_iter().map(|name| self.project.join(name)) {
             let path = path.canonicalize().unwrap_or(path);
@@ -88,7 +95,7 @@ impl Place {
     }
 
     /// Restores the files and folders.
-    pub(super) fn restore(before: Vec<Before>) {
+    pub(in crate::trust) fn restore(before: Vec<Before>) {
         for (path, old) in before {
             if path.is_dir() && !path.is_symlink() {
                 fs::remove_dir_all(&path).unwrap();
@@ -103,7 +110,7 @@ impl Place {
         }
     }
 
-    pub(super) fn link(&self, target: &str, name: &str) -> PathBuf {
+    pub(in crate::trust) fn link(&self, target: &str, name: &str) -> PathBuf {
         let path = self.project.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         symlink(target, &path).unwrap();
@@ -111,12 +118,12 @@ impl Place {
     }
 
     /// Replaces a file by a link.
-    pub(super) fn link_again(&self, target: &str, name: &str) -> PathBuf {
+    pub(in crate::trust) fn link_again(&self, target: &str, name: &str) -> PathBuf {
         drop(fs::remove_file(self.project.join(name)));
         self.link(target, name)
     }
 
-    pub(super) fn decide(&self, trusted: bool) {
+    pub(in crate::trust) fn decide(&self, trusted: bool) {
         let files = ProjectFiles::read(&self.project);
         self.trust.decide(&files, trusted).unwrap();
     }
@@ -130,7 +137,7 @@ impl Place {
         }
     }
 
-    pub(super) fn hook(&self, command: &str) -> ProgramUse {
+    pub(in crate::trust) fn hook(&self, command: &str) -> ProgramUse {
         ProgramUse {
             name: command.to_owned(),
             cwd: self.project.clone(),
@@ -144,7 +151,7 @@ impl Place {
     }
 
     /// The reason why osier refuses the use; `None` if it runs.
-    pub(super) fn refused(&self, run: &ProgramUse) -> Option<String> {
+    pub(in crate::trust) fn refused(&self, run: &ProgramUse) -> Option<String> {
         self.programs()
             .check(run)
             .err()
@@ -182,20 +189,20 @@ fn a_program_that_could_load_changed_code_does_not_run() {
 
 impl Place {
     /// A hook of the user, in a directory next to the project.
-    pub(super) fn own_hook(&self, command: &str) -> ProgramUse {
+    pub(in crate::trust) fn own_hook(&self, command: &str) -> ProgramUse {
         let home = self.folder.path().canonicalize().unwrap().join("home");
         self.hook(&command.replace("HOME", home.to_str().unwrap()))
     }
 
     /// A language server that is installed outside of the project.
-    pub(super) fn server(&self, name: &str) -> ProgramUse {
+    pub(in crate::trust) fn server(&self, name: &str) -> ProgramUse {
         ProgramUse {
             command: format!("'{name}'"),
             ..self.program(Path::new("/usr/bin/none").with_file_name(name).as_path())
         }
     }
 
-    pub(super) fn started(
+    pub(in crate::trust) fn started(
         &self,
         (program, tools, command): (&str, &'static [&'static str], &str),
     ) -> ProgramUse {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{path, regular_file};
 
-use super::reach::{Search, TEXT};
-use super::shell_text::heads;
 use crate::programs::name_of;
 use crate::shell::{self, Word};
+use crate::trust::reach::{Search, TEXT};
+use crate::trust::texts::shell::heads;
 
 /// Programs and their options that run another program: the one in the option's value.
 #[rustfmt::skip]
@@ -32,7 +32,7 @@ fn is_searched(folder: &Path) -> bool {
 }
 
 /// Whether an option of the program can run another one.
-pub(super) fn runs_options(name: &str) -> bool {
+pub(in crate::trust) fn runs_options(name: &str) -> bool {
     RUNNING
         .iter()
         .any(|row| row.split(' ').next() == Some(name))
@@ -40,7 +40,7 @@ pub(super) fn runs_options(name: &str) -> bool {
 
 impl Search<'_> {
     /// Adds files whose words become arguments of a program: they can contain options.
-    pub(super) fn options_in_files(&mut self, text: &str) {
+    pub(in crate::trust) fn options_in_files(&mut self, text: &str) {
         if !["xargs", "$(cat", "$(<", "`cat"]
             .iter()
             .any(|word| text.contains(word))
@@ -60,7 +60,7 @@ impl Search<'_> {
     }
 
     /// Every file could run, if the text copies a file to a place outside of the project from which it then runs.
-    pub(super) fn copies(&mut self, text: &str) {
+    pub(in crate::trust) fn copies(&mut self, text: &str) {
         let is_end = |char: char| char.is_whitespace() || "\"'`;|&<>(){}".contains(char);
         let words: Vec<&str> = text.split(is_end).filter(|word| !word.is_empty()).collect();
         if !words.iter().any(|word| COPIES.contains(word)) {
@@ -110,7 +110,7 @@ impl Search<'_> {
     }
 
     /// Adds the programs in options that run one.
-    pub(super) fn options(
+    pub(in crate::trust) fn options(
         &mut self,
         name: &str,
         words: &[Word],
@@ -152,7 +152,11 @@ impl Search<'_> {
     }
 
     /// Adds the file with the program of a filter such as awk or sed, and the commands in it.
-    pub(super) fn filter(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn filter(
+        &mut self,
+        name: &str,
+        arguments: &[Word],
+    ) -> Result<(), String> {
         for text in arguments.iter().map(|word| &word.text) {
             self.filter_text(name, text)?;
         }

@@ -1,6 +1,6 @@
 //! The modules that a text in Python imports and the commands that it runs.
 
-use super::code_text::{Commands, Loads, calls, names, selects, sets_any, within};
+use crate::trust::texts::code::{Commands, Loads, calls, names, selects, sets_any, within};
 
 /// Names that import a module by a computed name.
 #[rustfmt::skip]
@@ -35,7 +35,7 @@ const ROOTS: [&str; 9] = [
 ];
 
 /// Finds the modules and commands that a text in Python loads.
-pub(super) fn loads(text: &str) -> Loads {
+pub(in crate::trust) fn loads(text: &str) -> Loads {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.starts_with('#'));
     let text = lines.collect::<Vec<_>>().join("\n");

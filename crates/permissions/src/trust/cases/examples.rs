@@ -1,9 +1,9 @@
 //! A project with the usual tools, attacks on it, and the programs that people run every day.
 
-use super::program_tests::Place;
+use crate::trust::cases::Place;
 
 /// A hook as people write it.
-pub(super) const FORMAT: &str = r#"#!/bin/bash
+pub(in crate::trust) const FORMAT: &str = r#"#!/bin/bash
 set -euo pipefail
 input=$(cat)
 file=$(echo "$input" | jq -r '.tool_input.file_path // empty')
@@ -19,16 +19,16 @@ case "$file" in
   *) exit 0 ;;
 esac
 "#;
-pub(super) const LINT: &str = r#"#!/usr/bin/env node
+pub(in crate::trust) const LINT: &str = r#"#!/usr/bin/env node
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-pub(super) const { tool_input } = JSON.parse(readFileSync(0, "utf8"));
-pub(super) const match = /\.(js|ts)$/.exec(tool_input.file_path);
+pub(in crate::trust) const { tool_input } = JSON.parse(readFileSync(0, "utf8"));
+pub(in crate::trust) const match = /\.(js|ts)$/.exec(tool_input.file_path);
 if (!match) process.exit(0);
-pub(super) const ran = spawnSync("npx", ["eslint", "--fix", tool_input.file_path], { encoding: "utf8" });
+pub(in crate::trust) const ran = spawnSync("npx", ["eslint", "--fix", tool_input.file_path], { encoding: "utf8" });
 if (ran.status !== 0) { console.error(ran.stdout); process.exit(2); }
 "#;
-pub(super) const GUARD: &str = r#"#!/usr/bin/env python3
+pub(in crate::trust) const GUARD: &str = r#"#!/usr/bin/env python3
 import json, re, sys
 from pathlib import Path
 PROTECTED = [".env", "package-lock.json", "src/config.py"]
@@ -38,7 +38,7 @@ if any(name in path for name in PROTECTED) or re.compile(r"\.pem$").search(path)
     print("no", file=sys.stderr)
     sys.exit(2)
 "#;
-pub(super) const RUN: &str = r#"import json, subprocess, sys
+pub(in crate::trust) const RUN: &str = r#"import json, subprocess, sys
 data = json.load(sys.stdin)
 path = data["tool_input"]["file_path"]
 subprocess.run(["git", "status"], check=False)
@@ -47,7 +47,7 @@ if path.endswith(".py"):
 else:
     subprocess.run(["npx", "prettier", "--write", path], check=True)
 "#;
-pub(super) const ESLINT: &str = r#"import js from "@eslint/js";
+pub(in crate::trust) const ESLINT: &str = r#"import js from "@eslint/js";
 import globals from "globals";
 export default [
   js.configs.recommended,
@@ -56,7 +56,7 @@ export default [
 "#;
 
 /// A project with the usual tools, in the state that the user trusts.
-pub(super) fn installed() -> Place {
+pub(in crate::trust) fn installed() -> Place {
     let place = Place::new();
     for (name, text) in [
         (
@@ -334,7 +334,7 @@ pub(super) fn installed() -> Place {
 }
 
 #[rustfmt::skip]
-pub(super) const ATTACKS: &[(&str, &str)] = &[
+pub(in crate::trust) const ATTACKS: &[(&str, &str)] = &[
     // Modules of Python.
     ("python3 scripts/guard.py", "scripts/_json.py"),
     ("python3 scripts/guard.py", "scripts/guard.py"),
@@ -473,7 +473,7 @@ pub(super) const ATTACKS: &[(&str, &str)] = &[
 ];
 /// Hooks, servers and formatters as people use them, and whether osier asks about them after [`EDITS`].
 #[rustfmt::skip]
-pub(super) const EVERYDAY: &[(&str, bool)] = &[
+pub(in crate::trust) const EVERYDAY: &[(&str, bool)] = &[
     // Downloaded servers, and a container that shares nothing with the project.
     ("npx -y @modelcontextprotocol/server-filesystem .", false),
     ("uvx mcp-server-git --repository .", false),
@@ -642,7 +642,7 @@ pub(super) const EVERYDAY: &[(&str, bool)] = &[
 ];
 
 /// Files that ordinary work changes.
-pub(super) const EDITS: [&str; 19] = [
+pub(in crate::trust) const EDITS: [&str; 19] = [
     "src/main.js",
     "main.py",
     "app/A.php",
@@ -666,7 +666,7 @@ pub(super) const EDITS: [&str; 19] = [
 
 /// Tools that osier starts by itself: the program, its settings that name code, and the command of a server.
 #[rustfmt::skip]
-pub(super) const STARTED: &[(&str, &[&str], &str)] = &[
+pub(in crate::trust) const STARTED: &[(&str, &[&str], &str)] = &[
     ("node_modules/.bin/prettier", &["prettier"], ""),
     ("node_modules/.bin/biome", &[], ""),
     ("/usr/bin/prettier", &["prettier"], ""),

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path, regular_file};
 
-use super::code_text::Loads;
-use super::known_programs::{
+use crate::programs::is_shell;
+use crate::shell::Word;
+use crate::trust::facts::programs::{
     is_framework, is_in, is_interpreter, is_known, is_purpose, is_python_check, is_quiet_module,
     is_quiet_package, only_checks, reads_variables, settings_of,
 };
-use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
-use super::shell_text::with_values;
-use super::{node, python};
-use crate::programs::is_shell;
-use crate::shell::Word;
+use crate::trust::reach::{FOLDERS, PACKAGES, Search, TEXT};
+use crate::trust::texts::code::Loads;
+use crate::trust::texts::shell::with_values;
+use crate::trust::texts::{node, python};
 
 /// The modules of Python that load and run nothing by a computed name.
 #[rustfmt::skip]
@@ -42,7 +42,7 @@ const RUNS: [&str; 12] = ["system", "exec", "popen", "spawn", "open3", "qx", "`"
 
 impl Search<'_> {
     /// Adds what a shell, Python or Node loads for these arguments.
-    pub(super) fn interpreter(
+    pub(in crate::trust) fn interpreter(
         &mut self,
         name: &str,
         arguments: &[Word],
@@ -150,7 +150,7 @@ impl Search<'_> {
     }
 
     /// Whether the arguments of perl are a program that only changes texts.
-    pub(super) fn is_plain_filter(arguments: &[Word]) -> bool {
+    pub(in crate::trust) fn is_plain_filter(arguments: &[Word]) -> bool {
         let is_switch = |word: &&Word| {
             let letters = word.text.strip_prefix('-').unwrap_or_default();
             !letters.is_empty() && letters.chars().all(|char| "pnlaie0".contains(char))
@@ -174,7 +174,7 @@ impl Search<'_> {
     }
 
     /// Adds what the code in an argument loads. It can import modules of the working directory.
-    pub(super) fn code(&mut self, word: Option<&Word>, kind: &str) -> Result<(), String> {
+    pub(in crate::trust) fn code(&mut self, word: Option<&Word>, kind: &str) -> Result<(), String> {
         let Some(code) = word.filter(|word| word.is_fixed()) else {
             self.every();
             return Ok(());
@@ -183,7 +183,7 @@ impl Search<'_> {
     }
 
     /// Adds a script and what it loads. `kind` is its language, if the caller knows it.
-    pub(super) fn script(&mut self, file: &Path, kind: &str) -> Result<(), String> {
+    pub(in crate::trust) fn script(&mut self, file: &Path, kind: &str) -> Result<(), String> {
         let is_own = file.starts_with(self.project);
         if is_own {
             self.product(file, kind)?;
@@ -259,7 +259,7 @@ impl Search<'_> {
 
     /// Adds what the text of a script in `folder` loads. A script outside of the project only counts by what it runs: its modules are the
     /// user's.
-    pub(super) fn text(
+    pub(in crate::trust) fn text(
         &mut self,
         text: &str,
         folder: &Path,
@@ -412,7 +412,7 @@ impl Search<'_> {
 
     /// Adds the folders of the project that a virtual environment lists as places of modules. Python looks there last, so that only the
     /// modules in them count, and not what these import.
-    pub(super) fn linked_folders(&mut self, environment: &Path) {
+    pub(in crate::trust) fn linked_folders(&mut self, environment: &Path) {
         let task = (environment.to_owned(), "linked folders".to_owned());
         if !environment.join("pyvenv.cfg").is_file() || !self.tasks.insert(task) {
             return;
@@ -442,7 +442,7 @@ impl Search<'_> {
 
     /// Adds the virtual environment, if the file is its `activate` script and only puts the environment's programs first. Returns whether
     /// it is.
-    pub(super) fn activates(&mut self, file: &Path) -> Result<bool, String> {
+    pub(in crate::trust) fn activates(&mut self, file: &Path) -> Result<bool, String> {
         let environment = file.parent().and_then(Path::parent);
         let environment = environment.filter(|folder| folder.join("pyvenv.cfg").is_file());
         let Some(environment) = environment.filter(|_| file.ends_with("bin/activate")) else {
@@ -507,7 +507,7 @@ impl Search<'_> {
     }
 
     /// Adds the scripts in the folder and below it.
-    pub(super) fn follow_folder(
+    pub(in crate::trust) fn follow_folder(
         &mut self,
         folder: &Path,
         ends: &str,
@@ -591,7 +591,7 @@ fn is_option(word: &str, letters: &str) -> bool {
 }
 
 /// The files and packages that an import of the stem can mean: `./x.js` can be `x.ts`.
-pub(super) fn found(stem: &Path) -> Vec<PathBuf> {
+pub(in crate::trust) fn found(stem: &Path) -> Vec<PathBuf> {
     let name = stem.file_name().unwrap_or_default().to_string_lossy();
     let base = name.rsplit_once('.').map_or(&*name, |(base, _)| base);
     let entries = stem.parent().and_then(|folder| folder.read_dir().ok());

@@ -4,22 +4,22 @@ use std::path::Path;
 
 use osier_base::{path, real_path, regular_file};
 
-use super::code_text::SPLICED;
-use super::known_programs::{
+use crate::programs::{is_shell, name_of};
+use crate::shell::{self, Part, Word};
+use crate::trust::facts::places::installed_elsewhere;
+use crate::trust::facts::programs::{
     INTERPRETERS, is_builder, is_in, is_interpreter, is_runner, loads_all,
 };
-use super::places::installed_elsewhere;
-use super::reach::{DEPTH, Search, TEXT};
-use super::shell_text::{
+use crate::trust::reach::{DEPTH, Search, TEXT};
+use crate::trust::texts::code::SPLICED;
+use crate::trust::texts::shell::{
     document, heads, input, is_certain_move, lists_files, plain, splits_words, with_calls,
     with_values,
 };
-use crate::programs::{is_shell, name_of};
-use crate::shell::{self, Part, Word};
 
 impl Search<'_> {
     /// Adds what the shell command `given` runs.
-    pub(super) fn line(&mut self, given: &str) -> Result<(), String> {
+    pub(in crate::trust) fn line(&mut self, given: &str) -> Result<(), String> {
         let text = with_values(given, self.project, None);
         let text = with_calls(&text);
         let pipes = ["| python", "|python", "| node", "|node"];
@@ -100,7 +100,7 @@ impl Search<'_> {
     }
 
     /// Remembers the files that a command writes.
-    pub(super) fn writes(&mut self, name: &str, arguments: &[Word]) {
+    pub(in crate::trust) fn writes(&mut self, name: &str, arguments: &[Word]) {
         self.products.add(&self.cwd, name, arguments);
         self.products.is_built |= is_builder(name, arguments) && !self.only_checks(arguments);
     }
@@ -119,7 +119,7 @@ impl Search<'_> {
     }
 
     /// Adds what the commands so far have read, if one of them can have written the script.
-    pub(super) fn product(&mut self, script: &Path, kind: &str) -> Result<(), String> {
+    pub(in crate::trust) fn product(&mut self, script: &Path, kind: &str) -> Result<(), String> {
         let project = self.project;
         if self.products.is_built && !self.reach.all && self.products.is_of_build(script, project) {
             self.all();
@@ -142,7 +142,7 @@ impl Search<'_> {
 
     /// Reads a text that the grammar does not understand: all code counts if it could run code of the project, every file if it could run
     /// one by a computed name.
-    pub(super) fn could_run(&mut self, text: &str) {
+    pub(in crate::trust) fn could_run(&mut self, text: &str) {
         let is_end = |char: char| char.is_whitespace() || "\"'`;|&<>(){}".contains(char);
         let runs = |word: &str| {
             let file = path::resolve(&self.cwd, word);
@@ -175,7 +175,7 @@ impl Search<'_> {
     }
 
     /// If all code counts, adds the files that the text names: they count even if they are named like data.
-    pub(super) fn named(&mut self, text: &str) {
+    pub(in crate::trust) fn named(&mut self, text: &str) {
         if !self.reach.all {
             return;
         }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use osier_base::{path, regular_file};
 
-use super::places::folders_below;
-use super::python_runners::{BUILDS, BUILT};
-use super::reach::{FOLDERS, Search, TEXT};
 use crate::shell::Word;
+use crate::trust::facts::places::folders_below;
+use crate::trust::reach::{FOLDERS, Search, TEXT};
+use crate::trust::runners::python::{BUILDS, BUILT};
 
 /// Commands of pip that build packages.
 const BUILDING: [&str; 3] = ["install", "wheel", "download"];
@@ -37,7 +37,7 @@ const LOCKS: [&str; 7] = [
 
 impl Search<'_> {
     /// Adds the packages of the project that pip builds.
-    pub(super) fn pip(&mut self, arguments: &[Word]) {
+    pub(in crate::trust) fn pip(&mut self, arguments: &[Word]) {
         let command = arguments
             .iter()
             .find(|word| !word.text.starts_with('-'))
@@ -131,7 +131,7 @@ impl Search<'_> {
     }
 
     /// Adds the scripts that an installation of packages of Node runs, and the files that select the packages.
-    pub(super) fn install_packages(&mut self) -> Result<(), String> {
+    pub(in crate::trust) fn install_packages(&mut self) -> Result<(), String> {
         self.obeyed()?;
         self.packages(&self.cwd.clone());
         let above = self.above().into_iter();

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::known_programs::is_in;
-use super::snapshot::is_named_like_data;
+use crate::trust::facts::programs::is_in;
+use crate::trust::snapshot::is_named_like_data;
 
 /// Ends of the names of settings and manifests. Other files with data are settings only if another part of their name says so.
 const ENDS: &str = "ini cfg cnf conf toml neon properties props targets csproj fsproj vbproj gradle kts sbt exs gemspec opam nimble cabal \
@@ -58,7 +58,7 @@ const PACKAGE: &str = "name version description scripts dependencies devDependen
     minimum-stability prefer-stable conflict replace provide imports prisma";
 
 /// Whether a tool can find its settings in a file with this name. In a hidden folder, each file with code or values counts.
-pub(super) fn is_setting(name: &str, tool: &str, is_hidden: bool) -> bool {
+pub(in crate::trust) fn is_setting(name: &str, tool: &str, is_hidden: bool) -> bool {
     let name = name.to_lowercase();
     let (stem, end) = name.rsplit_once('.').unwrap_or((&name, ""));
     let is_note = is_in(PLAIN, &name)
@@ -96,7 +96,7 @@ pub(super) fn is_setting(name: &str, tool: &str, is_hidden: bool) -> bool {
 }
 
 /// Whether a tool can find its settings in a file with this name above the project, such as in the home directory.
-pub(super) fn is_outer_setting(name: &str, tool: &str) -> bool {
+pub(in crate::trust) fn is_outer_setting(name: &str, tool: &str) -> bool {
     let plain = name.trim_start_matches('.').to_lowercase();
     let first = plain.split('.').next().unwrap_or_default();
     let is_rc = name.starts_with('.') && first.ends_with("rc");
@@ -105,7 +105,7 @@ pub(super) fn is_outer_setting(name: &str, tool: &str) -> bool {
 
 /// Whether the name of a file or folder begins with the name of the tool, or the tool's name with that of the file: `cSpell.json`,
 /// `.golangci.yml`.
-pub(super) fn is_of_tool(name: &str, tool: &str) -> bool {
+pub(in crate::trust) fn is_of_tool(name: &str, tool: &str) -> bool {
     let name = name.trim_start_matches('.').to_lowercase();
     let first = name.split('.').next().unwrap_or_default();
     let first = first.strip_suffix("file").unwrap_or(first);
@@ -114,12 +114,12 @@ pub(super) fn is_of_tool(name: &str, tool: &str) -> bool {
 }
 
 /// Whether tools can have settings in the folder.
-pub(super) fn has_settings(folder: &str) -> bool {
+pub(in crate::trust) fn has_settings(folder: &str) -> bool {
     !is_in(OTHERS, folder)
 }
 
 /// The manifest of a package, reduced to the keys that can name settings.
-pub(super) fn without_package(text: &str) -> String {
+pub(in crate::trust) fn without_package(text: &str) -> String {
     let Ok(serde_json::Value::Object(mut all)) = serde_json::from_str(text) else {
         return text.to_owned();
     };
@@ -129,7 +129,7 @@ pub(super) fn without_package(text: &str) -> String {
 
 /// The texts of settings that can name code: all that are not under a key in [`INPUTS`].
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Names {
+pub(in crate::trust) struct Names {
     /// The texts; a text in quotes can have blanks.
     pub texts: Vec<String>,
     /// The texts under a key in [`COMMANDS`], joined to commands.
@@ -143,7 +143,7 @@ pub(super) struct Names {
 }
 
 /// Reads the texts in JSON, YAML, TOML and INI, and the values in code.
-pub(super) fn names(text: &str) -> Names {
+pub(in crate::trust) fn names(text: &str) -> Names {
     let mut reader = Reader {
         has_comments: text.contains("*/"),
         ..Reader::default()

@@ -7,18 +7,18 @@ use serde_json::Value;
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::{
+use crate::shell::Word;
+use crate::trust::facts::places::{above_path, environment, is_program};
+use crate::trust::facts::programs::{
     BOOTING, booted_by, is_in, loaded_settings, settings_of, settings_of_command,
 };
-use super::node;
-use super::places::{above_path, environment, is_program};
-use super::reach::{FOLDERS, PACKAGES, Search, TEXT};
-use super::scripts::found;
-use super::setting_names::{
+use crate::trust::facts::settings::{
     has_settings, is_of_tool, is_outer_setting, is_setting, names, without_package,
 };
-use super::snapshot::is_named_like_data;
-use crate::shell::Word;
+use crate::trust::reach::scripts::found;
+use crate::trust::reach::{FOLDERS, PACKAGES, Search, TEXT};
+use crate::trust::snapshot::is_named_like_data;
+use crate::trust::texts::node;
 
 /// Ends of the names of files with JavaScript and TypeScript.
 const JAVASCRIPT: &str = "js cjs mjs ts cts mts jsx tsx";
@@ -75,7 +75,7 @@ const PLUGINS: [&str; 8] = [
 
 impl Search<'_> {
     /// Adds the code that a tool loads. Returns whether the program is a tool.
-    pub(super) fn tool(
+    pub(in crate::trust) fn tool(
         &mut self,
         name: &str,
         arguments: &[Word],
@@ -229,12 +229,12 @@ impl Search<'_> {
     }
 
     /// Adds all settings of the project, the tool's settings above it, and the code that they name.
-    pub(super) fn settings(&mut self, tool: &str) -> Result<(), String> {
+    pub(in crate::trust) fn settings(&mut self, tool: &str) -> Result<(), String> {
         self.settings_that(tool, |_| true)
     }
 
     /// Adds only the settings whose names fit that of the program.
-    pub(super) fn own_settings(&mut self, program: &str) -> Result<(), String> {
+    pub(in crate::trust) fn own_settings(&mut self, program: &str) -> Result<(), String> {
         self.settings_that(program, |name| is_of_tool(name, program))
     }
 
@@ -282,7 +282,7 @@ impl Search<'_> {
     }
 
     /// Adds a file with settings, and the code that it names.
-    pub(super) fn setting_file(&mut self, file: &Path) -> Result<(), String> {
+    pub(in crate::trust) fn setting_file(&mut self, file: &Path) -> Result<(), String> {
         self.reach.files.insert(file.to_owned());
         let end = file.extension().and_then(|end| end.to_str());
         let end = end.unwrap_or_default();
@@ -397,7 +397,7 @@ impl Search<'_> {
     }
 
     /// Adds the settings that a program gets on its command line or from osier, and the code that commands in them run.
-    pub(super) fn given_settings(&mut self, text: &str) -> Result<(), String> {
+    pub(in crate::trust) fn given_settings(&mut self, text: &str) -> Result<(), String> {
         self.settings_text(text)?;
         for command in names(text).commands {
             self.line(&command)?;
@@ -406,7 +406,7 @@ impl Search<'_> {
     }
 
     /// Adds the code that the words of settings name.
-    pub(super) fn settings_text(&mut self, text: &str) -> Result<(), String> {
+    pub(in crate::trust) fn settings_text(&mut self, text: &str) -> Result<(), String> {
         // Escapes can hide a name.
         if text.contains("\\u") || text.contains("\\x") {
             self.all();
@@ -459,7 +459,11 @@ impl Search<'_> {
     }
 
     /// Adds the code that the quoted texts of settings in JavaScript name. All code counts, if the settings can compute such a text.
-    pub(super) fn texts_of_settings(&mut self, text: &str, folder: &Path) -> Result<(), String> {
+    pub(in crate::trust) fn texts_of_settings(
+        &mut self,
+        text: &str,
+        folder: &Path,
+    ) -> Result<(), String> {
         let texts = node::texts(text);
         let is_first = folder.join("package.json").exists() || texts.has_keys;
         self.reach.all |= texts.computes && is_first;
@@ -538,7 +542,7 @@ impl Search<'_> {
     }
 
     /// Adds settings in the arguments of an unknown program, with the commands in them.
-    pub(super) fn given_file(&mut self, file: &Path) -> Result<(), String> {
+    pub(in crate::trust) fn given_file(&mut self, file: &Path) -> Result<(), String> {
         let end = file.extension().and_then(|end| end.to_str());
         let is_values = is_in(VALUES, end.unwrap_or_default());
         if !is_values || !file.starts_with(self.project) || !file.is_file() {
@@ -569,7 +573,7 @@ impl Search<'_> {
     }
 
     /// Adds the files or the package of the project that this module can be. Returns whether there is one.
-    pub(super) fn module_of_project(&mut self, name: &str) -> Result<bool, String> {
+    pub(in crate::trust) fn module_of_project(&mut self, name: &str) -> Result<bool, String> {
         let own = self.own_packages();
         if name.starts_with('#') {
             // The import map of a package can name any file.

@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::{is_in, is_known, loads_all, settings_of};
-use super::places::{folders_below, is_program};
-use super::reach::{PACKAGES, Search, TEXT};
 use crate::programs::name_of;
 use crate::shell::Word;
+use crate::trust::facts::places::{folders_below, is_program};
+use crate::trust::facts::programs::{is_in, is_known, loads_all, settings_of};
+use crate::trust::reach::{PACKAGES, Search, TEXT};
 
 /// Settings of the runners of Node.
 #[rustfmt::skip]
@@ -30,7 +30,7 @@ const SCRIPTS: &str = "js mjs cjs ts mts cts py sh";
 /// The depth of folders in which `turbo` finds packages.
 const TURBO_DEPTH: usize = 4;
 /// Options that do not change which code runs.
-pub(super) const QUIET: [&str; 9] = [
+pub(in crate::trust) const QUIET: [&str; 9] = [
     "-s",
     "--silent",
     "-q",
@@ -43,7 +43,7 @@ pub(super) const QUIET: [&str; 9] = [
 ];
 
 impl Search<'_> {
-    pub(super) fn npm(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn npm(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
         let Some(command) = arguments.first().filter(|word| word.is_fixed()) else {
             if name == "yarn" && arguments.is_empty() {
                 return self.install_packages();
@@ -124,7 +124,7 @@ impl Search<'_> {
     }
 
     /// The nearest `package.json` and its content.
-    pub(super) fn manifest(&self) -> Option<(PathBuf, Value)> {
+    pub(in crate::trust) fn manifest(&self) -> Option<(PathBuf, Value)> {
         let above = self.above().into_iter();
         let mut files = above.map(|folder| folder.join("package.json"));
         let file = files.find(|file| file.is_file())?;
@@ -134,7 +134,7 @@ impl Search<'_> {
     }
 
     /// Adds the scripts with this name in `package.json`, and those that run before and after them.
-    pub(super) fn script_named(&mut self, name: &str) -> Result<(), String> {
+    pub(in crate::trust) fn script_named(&mut self, name: &str) -> Result<(), String> {
         let Some((file, manifest)) = self.manifest() else {
             self.all();
             return Ok(());
@@ -167,7 +167,7 @@ impl Search<'_> {
     }
 
     /// Adds the settings of the runners themselves, in the working directory and above it: they can name code.
-    pub(super) fn obeyed(&mut self) -> Result<(), String> {
+    pub(in crate::trust) fn obeyed(&mut self) -> Result<(), String> {
         for folder in self.above() {
             for file in OBEYED.map(|name| folder.join(name)) {
                 if file.is_file() {
@@ -182,14 +182,14 @@ impl Search<'_> {
     }
 
     /// The program with this name in the nearest `node_modules`.
-    pub(super) fn installed(&self, name: &str) -> Option<PathBuf> {
+    pub(in crate::trust) fn installed(&self, name: &str) -> Option<PathBuf> {
         let above = self.above().into_iter();
         let mut programs = above.map(|folder| folder.join(PACKAGES).join(".bin").join(name));
         programs.find(|program| program.symlink_metadata().is_ok() && !program.is_dir())
     }
 
     /// Adds the program of `npx tool`: an installed one, or else a downloaded one.
-    pub(super) fn package_program(&mut self, arguments: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn package_program(&mut self, arguments: &[Word]) -> Result<(), String> {
         let skips = |word: &&Word| word.text == "--" || QUIET.contains(&word.text.as_str());
         let skipped = arguments.iter().take_while(skips).count();
         let Some((head, rest)) = arguments[skipped..].split_first() else {
@@ -217,7 +217,7 @@ impl Search<'_> {
     }
 
     /// All code counts, if a `package.json` above declares the program: `npx` prefers it.
-    pub(super) fn own_program(&mut self, name: &str) {
+    pub(in crate::trust) fn own_program(&mut self, name: &str) {
         for folder in self.above() {
             let file = folder.join("package.json");
             let Ok(text) = regular_file::read(&file, TEXT) else {
@@ -236,7 +236,7 @@ impl Search<'_> {
     }
 
     /// Adds a program of the packages, with its arguments. All code counts, unless osier knows what the program loads.
-    pub(super) fn packaged(&mut self, words: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn packaged(&mut self, words: &[Word]) -> Result<(), String> {
         let (name, rest) = (words[0].text.as_str(), &words[1..]);
         self.packages(&self.cwd.clone());
         if let Some(program) = self.installed(name) {
@@ -261,7 +261,7 @@ impl Search<'_> {
     }
 
     /// Adds what a downloaded program runs: all code if it is a known runner, or else the files, scripts and commands in its arguments.
-    pub(super) fn downloaded(&mut self, words: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn downloaded(&mut self, words: &[Word]) -> Result<(), String> {
         let (name, rest) = (words[0].text.as_str(), &words[1..]);
         if loads_all(name) {
             self.all();
@@ -289,7 +289,7 @@ impl Search<'_> {
     }
 
     /// Adds the files of the project in the arguments of a downloaded program. A folder does not count: it is the program's data.
-    pub(super) fn given_files(&mut self, arguments: &[Word]) {
+    pub(in crate::trust) fn given_files(&mut self, arguments: &[Word]) {
         let files = arguments
             .iter()
             .map(|word| path::resolve(&self.cwd, &word.text));
@@ -298,14 +298,14 @@ impl Search<'_> {
     }
 
     /// Whether `node_modules` contains a package or a program with this name.
-    pub(super) fn has_package(&self, name: &str) -> bool {
+    pub(in crate::trust) fn has_package(&self, name: &str) -> bool {
         let mut above = self.above().into_iter().map(|folder| folder.join(PACKAGES));
         self.installed(name).is_some()
             || above.any(|folder| folder.join(name).symlink_metadata().is_ok())
     }
 
     /// Adds the scripts with these names in all packages of the project.
-    pub(super) fn turbo(&mut self, words: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn turbo(&mut self, words: &[Word]) -> Result<(), String> {
         let names: Vec<&str> = words
             .iter()
             .map(|word| word.text.as_str())
@@ -341,7 +341,7 @@ impl Search<'_> {
     }
 
     /// The tasks, and the tasks that run before them by the settings above and in the packages.
-    pub(super) fn turbo_tasks(&mut self, mut names: Vec<String>) -> Vec<String> {
+    pub(in crate::trust) fn turbo_tasks(&mut self, mut names: Vec<String>) -> Vec<String> {
         let mut folders = self.above();
         let mut waiting: Vec<_> = folders_below(&self.cwd, 0, TURBO_DEPTH).collect();
         while let Some((folder, depth)) = waiting.pop() {
@@ -381,7 +381,7 @@ impl Search<'_> {
         names
     }
 
-    pub(super) fn has_script(&self, name: &str) -> bool {
+    pub(in crate::trust) fn has_script(&self, name: &str) -> bool {
         self.manifest()
             .is_some_and(|(_, all)| !all["scripts"][name].is_null())
     }

@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 
 use osier_base::{path, real_path, regular_file};
 
-use super::known_programs::{has_row, is_known};
-use super::places::folders_below;
-use super::reach::{FOLDERS, Search, TEXT};
 use crate::shell::{self, Word};
+use crate::trust::facts::places::folders_below;
+use crate::trust::facts::programs::{has_row, is_known};
+use crate::trust::reach::{FOLDERS, Search, TEXT};
 
 /// Files that say how packages of Python are built, and where their programs are.
 #[rustfmt::skip]
-pub(super) const BUILT: [&str; 17] = [
+pub(in crate::trust) const BUILT: [&str; 17] = [
     "pyproject.toml", "setup.py", "setup.cfg", "uv.toml", "uv.lock", "hatch.toml", "hatch_build.py", "poetry.toml", "poetry.lock", "pdm.toml",
     ".pdm.toml", "pdm.lock", "pdm_build.py", ".pdm-python", ".pdm-plugins", "__pypackages__", ".python-version",
 ];
 /// Words in these files with which a build runs other code of the project (`BUILDS`), and with which it is repeated (`REBUILDS`).
-pub(super) const BUILDS: [&str; 8] = [
+pub(in crate::trust) const BUILDS: [&str; 8] = [
     "backend-path",
     "attr",
     ".hooks",
@@ -48,7 +48,11 @@ const UV_VALUES: [&str; 6] = [
 
 impl Search<'_> {
     /// Adds the program of `uv run tool`. It runs in the environment of the project, which uv builds first if its sources have changed.
-    pub(super) fn python_runner(&mut self, name: &str, arguments: &[Word]) -> Result<(), String> {
+    pub(in crate::trust) fn python_runner(
+        &mut self,
+        name: &str,
+        arguments: &[Word],
+    ) -> Result<(), String> {
         // The program starts in another directory.
         if let Some((folder, rest)) = directory(arguments) {
             let folder = real_path::resolve(&path::resolve(&self.cwd, folder)).real;
@@ -145,7 +149,7 @@ impl Search<'_> {
 
     /// Whether the build of a package can run other code of the project although its own files have not changed: because it was not built
     /// yet, or because the settings ask for a new build.
-    pub(super) fn builds_code(&self, above: &[PathBuf]) -> bool {
+    pub(in crate::trust) fn builds_code(&self, above: &[PathBuf]) -> bool {
         let is_built = above
             .iter()
             .any(|folder| folder.join(".venv/pyvenv.cfg").is_file());
@@ -169,7 +173,7 @@ impl Search<'_> {
     }
 
     /// Adds the virtual environments in the folder.
-    pub(super) fn environments(&mut self, folder: &Path) {
+    pub(in crate::trust) fn environments(&mut self, folder: &Path) {
         for environment in [".venv", "venv"].map(|name| folder.join(name)) {
             if environment.is_dir() {
                 self.environment(environment);
