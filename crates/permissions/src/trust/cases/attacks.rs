@@ -558,6 +558,9 @@ const CASES: &[Case] = &[
     ("npx eslint src", &[("mise.toml", "[env._]\nsource = 'part'\n")], "part"),
     ("node scripts/h.mjs --test", &[(NODE_HOOK, "import './later.mjs'"), ("scripts/later.mjs", "1")], "scripts/later.mjs"),
     ("./gradlew spotlessApply generate", &[("gradlew", "#!/bin/sh\nexec \"$JAVACMD\" \"$@\"\n"), ("rules/src/R.kt", "1")], "rules/src/R.kt"),
+    ("./gradlew -q spotlessApply detekt", &[("gradlew", "#!/bin/sh\nexec \"$JAVACMD\" \"$@\"\n"), ("build.gradle.kts", "dependencies { detektPlugins(project(\":rules\")) }\n"), ("rules/src/R.kt", "1")], "rules/src/R.kt"),
+    ("R -q -e \"styler::style_dir()\"", &[(".Rprofile", "source('renv/activate.R')\n"), ("renv/activate.R", "1")], "renv/activate.R"),
+    ("Rscript -e \"styler::style_dir()\"", &[(".Rprofile", "source('renv/activate.R')\n"), ("renv/activate.R", "1")], ".Rprofile"),
     // Folders of rules, plugins by plain names, and settings that put names together.
     ("eslint --rulesdir lint/rules src", &[("lint/rules/no-x.js", "require('../../ast/util')"), ("ast/util.js", "1")], "ast/util.js"),
     ("npx eslint src", &[("eslint-local-rules/index.js", "require('../ast/util')"), ("ast/util.js", "1")], "ast/util.js"),

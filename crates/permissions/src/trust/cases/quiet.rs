@@ -20,6 +20,7 @@ const SET_UPS: &[Case] = &[
     ("npx eslint src", &[(".eslintrc.json", "{\"plugins\": [\"react\"]}"), ("src/react/index.js", "1")], "src/react/index.js"),
     ("./mvnw -q test", &[("mvnw", "#!/bin/sh\nexec \"$MAVEN_HOME/bin/mvn\" \"$@\"\n")], "src/main/java/A.java"),
     ("./gradlew spotlessApply", &[("gradlew", "#!/bin/sh\nexec \"$JAVACMD\" \"$@\"\n"), ("build.gradle", "plugins { id 'x' }\n")], "src/main/java/A.java"),
+    ("R -q -e \"styler::style_dir()\"", &[(".Rprofile", "source('renv/activate.R')\n"), ("renv/activate.R", "1"), ("R/a.R", "1")], "R/a.R"),
     ("./vendor/bin/pest --compact", &[("vendor/bin/pest", "#!/usr/bin/env php\n<?php\n")], "tests/Feature/A.php"),
     ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"next build\"}}"), ("node_modules/.bin/next", "#!/bin/sh\n")], "src/main.js"),
     ("npm run page", &[("package.json", "{\"scripts\": {\"page\": \"next lint\"}}"), ("node_modules/.bin/next", "#!/bin/sh\n")], "src/main.js"),

@@ -112,7 +112,7 @@ const LOADED: &[(&str, &[&str])] = &[
     ("zls", &["=build.zig"]),
     ("jdtls kotlin-language-server", GRADLE),
     ("ocamllsp", &["=dune", "=dune-project", "=dune-workspace", "=*.opam"]),
-    ("dart", DART),
+    ("dart", DART), ("R", &["=.Rprofile", "=.Renviron", "=activate.R"]),
 ];
 /// Subcommands of build tools that only format or lint, as rows like those of [`PURPOSE`], with the marks of [`LOADED`].
 #[rustfmt::skip]
