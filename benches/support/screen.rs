@@ -16,7 +16,7 @@ use osier_term::highlight::Highlighter;
 use osier_term::input::InputEvent;
 use osier_term::keymap::parse_sequence;
 use osier_term::terminal::TerminalKind;
-use osier_tui::{App, AppOptions, Appearance};
+use osier_tui::{App, AppOptions, Appearance, Printing};
 use ratatui::layout::Size;
 use tempfile::TempDir;
 
@@ -193,7 +193,8 @@ impl Screen {
 
     /// Draws a frame. Returns the number of its bytes.
     pub(crate) fn frame(&mut self) -> usize {
-        let cursor = osier_tui::draw_next(&mut self.app, &mut self.writer, self.now, false);
+        let cursor =
+            osier_tui::draw_next(&mut self.app, &mut self.writer, self.now, Printing::Settled);
         self.bytes.clear();
         self.writer.finish(cursor, &mut self.bytes);
         self.bytes.len()

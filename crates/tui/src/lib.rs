@@ -40,6 +40,7 @@ mod screen;
 mod status;
 
 pub use actions::{Command, Effect, NewBinding, StoredSession, TabRequest, Toast, Viewer};
+pub use conversation::Printing;
 pub use dialogs::appearance::schema::{keymap_schema, theme_schema};
 pub use dialogs::appearance::{Appearance, ThemeChoice, check_files};
 pub use history::{TabState, TabSummaries, TabSummary};

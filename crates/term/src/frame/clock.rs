@@ -118,10 +118,10 @@ impl FrameClock {
         self.request_at(last_frame.map_or(then, |drawn| then.max(drawn + self.interval())));
     }
 
-    /// Requests a frame with only decoration (spinners, clocks) soon after `then`, or later on a slow
+    /// Requests a frame with only decoration (spinners, clocks) soon after `then` and after the last frame, or later on a slow
     /// connection. A frame that is drawn for something else in between shows the decoration too.
     pub fn request_decoration(&mut self, then: Instant) {
-        let then = then + DECORATION_DELAY;
+        let then = self.last_frame.map_or(then, |drawn| then.max(drawn)) + DECORATION_DELAY;
         let last_frame = self.last_frame.filter(|_| self.is_slow());
         self.request_at(last_frame.map_or(then, |drawn| then.max(drawn + DECORATION_INTERVAL)));
     }
@@ -320,6 +320,16 @@ mod tests {
             clock.frame_sent(now, sent(Duration::ZERO, 100, false));
         }
         assert_eq!(clock.interval(), MIN_INTERVAL);
+    }
+
+    #[test]
+    fn decoration_that_a_frame_did_not_show_leaves_time_for_other_work() {
+        let start = Instant::now();
+        let mut clock = FrameClock::default();
+        clock.frame_sent(start + MS * 500, sent(Duration::ZERO, 100, false));
+        clock.request_decoration(start);
+        let next = start + MS * 500 + DECORATION_DELAY;
+        assert_eq!(clock.deadline(start + MS * 500), Some(next));
     }
 
     #[test]

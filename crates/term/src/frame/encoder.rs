@@ -10,7 +10,7 @@ use ratatui::style::Color;
 
 use super::glyph::{self, glyph};
 use super::link::Links;
-use super::motion::{self, CursorPosition, push_number, push_step};
+use super::motion::{self, CLEAR_BELOW, CursorPosition, push_number, push_step};
 use super::rendition::Rendition;
 use super::{Cursor, CursorShape, Features, console};
 use crate::frame::scroll::Scroll;
@@ -101,7 +101,7 @@ impl Encoder {
         if above > 0 {
             push_step(out, above, b'A');
         }
-        out.extend_from_slice(b"\x1b[J");
+        out.extend_from_slice(CLEAR_BELOW.as_bytes());
         self.position = Some(CursorPosition {
             column: Some(0),
             row: 0,

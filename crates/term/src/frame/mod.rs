@@ -27,6 +27,7 @@ mod tests;
 pub use clock::{FrameClock, SentFrame};
 use encoder::Encoder;
 pub use link::Links;
+pub(crate) use motion::CLEAR_BELOW;
 pub use output::Output;
 pub use writer::FrameWriter;
 

@@ -3,6 +3,10 @@
 /// A move with more line feeds is never the shortest.
 const MAX_FEEDS: usize = 8;
 
+/// Clears the row of the cursor, which is in the first column, and all rows below it. tmux stores a screen that is cleared from
+/// its first cell, so the clearing begins in the second one.
+pub(crate) const CLEAR_BELOW: &str = "\x1b[2K\x1b[C\x1b[J\r";
+
 /// The position of the terminal's cursor. The column is unknown after the last column was printed
 /// (some terminals delay the line wrap) and after a glyph whose width differs between terminals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! that nothing stays set.
 
 use super::kind::{TerminalHost, TerminalKind};
+use crate::frame::CLEAR_BELOW;
 
 /// Features that the user can turn off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,8 +205,8 @@ pub(super) fn leave(
 /// Clears the rows of osier, which begin this many rows above the cursor; the text above them stays.
 fn clear_region(above: u16) -> String {
     match above {
-        0 => "\r\x1b[J".to_owned(),
-        above => format!("\r\x1b[{above}A\x1b[J"),
+        0 => format!("\r{CLEAR_BELOW}"),
+        above => format!("\r\x1b[{above}A{CLEAR_BELOW}"),
     }
 }
 
@@ -371,7 +372,10 @@ mod tests {
         assert_eq!(modes(&entered, 'h'), [1004, 2004, 2031]);
         let left = leave(&kind, off, kitty, 3);
         assert!(!left.contains("\x1b[r"), "moves the cursor: {left:?}");
-        assert!(left.ends_with("\x1b[23;2t\r\x1b[3A\x1b[J"), "{left:?}");
+        assert!(
+            left.ends_with("\x1b[23;2t\r\x1b[3A\x1b[2K\x1b[C\x1b[J\r"),
+            "{left:?}"
+        );
         // Each screen has its own flags of the keyboard.
         assert_eq!(
             switch_screen(&kind, borrowed, kitty, 3),
@@ -383,7 +387,7 @@ mod tests {
         );
         let left = leave(&kind, borrowed, kitty, 0);
         assert!(
-            left.ends_with("\x1b[?1049l\x1b[23;2t\x1b[<u\r\x1b[J"),
+            left.ends_with("\x1b[?1049l\x1b[23;2t\x1b[<u\r\x1b[2K\x1b[C\x1b[J\r"),
             "{left:?}"
         );
         let console = TerminalKind {
@@ -392,7 +396,7 @@ mod tests {
         };
         assert_eq!(
             switch_screen(&console, borrowed, KeyboardProtocol::Plain, 2),
-            "\r\x1b[2A\x1b[J\x1b[?1049h\x1b[?1000;1002;1006h"
+            "\r\x1b[2A\x1b[2K\x1b[C\x1b[J\r\x1b[?1049h\x1b[?1000;1002;1006h"
         );
     }
 

@@ -12,4 +12,5 @@ pub(crate) mod usage;
 pub(crate) mod welcome;
 
 pub(crate) use search::Search;
+pub use transcript::Printing;
 pub(crate) use transcript::Transcript;

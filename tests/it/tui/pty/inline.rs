@@ -1,6 +1,9 @@
 //! Inline mode: the conversation is text of the terminal, above the rows that osier draws.
 
+use std::time::{Duration, Instant};
+
 use super::program::Program;
+use super::tmux::Tmux;
 
 const SCRIPT: &str = r#"{"turns": [
   {"when": {"user": "hello"}, "steps": [{"text": "The first answer.\n\n- with\n- a list"}]},
@@ -118,4 +121,77 @@ fn a_continued_conversation_begins_with_its_end() {
         rows[..4],
         ["▌ hello", "  The first answer.", "  • with", "  • a list"]
     );
+}
+
+#[test]
+fn an_answer_goes_on_while_a_view_is_open() {
+    const LONG: &str = r#"{"turns": [
+      {"steps": [{"text": "The first words.\n\nThe second words.\n\nThe third words.", "chunk": 1, "delayMs": 20}, {"tool": "bash", "arguments": {"command": "touch made"}}]},
+      {"repeat": true, "steps": [{"text": "Done."}]}
+    ]}"#;
+    let setup = Program::new().file("s.json", LONG).model("s.json");
+    let mut program = setup.argument("--inline").start();
+    program.shows("Ask, or type / for commands");
+    program.write("go\r");
+    program.shows("The first words.");
+    program.write("\x0c");
+    program.writes(ALTERNATE, 1);
+    let made = program.work().join("made");
+    let deadline = Instant::now() + Duration::from_mins(2);
+    while !made.exists() {
+        assert!(program.reads_until(deadline), "the answer stands still");
+    }
+    program.write(ESCAPE);
+    program.shows("Done.");
+}
+
+/// Starts the program in tmux below a cleared screen.
+fn start_in_tmux(tmux: &Tmux, script: &str) {
+    tmux.shows("$");
+    let program = env!("CARGO_BIN_EXE_osier");
+    tmux.keys(&[
+        "-l",
+        &format!("clear; {program} --inline --model script/{script}"),
+    ]);
+    tmux.keys(&["Enter"]);
+    tmux.shows("Ask, or type / for commands");
+}
+
+/// tmux stores a screen that is cleared from its first cell.
+#[test]
+fn a_resize_leaves_no_rows_of_osier_in_the_history_of_tmux() {
+    let Some(tmux) = Tmux::start() else {
+        return;
+    };
+    start_in_tmux(&tmux, "s.json");
+    for (columns, rows) in [(90, 24), (100, 20), (110, 24)] {
+        tmux.sized(columns, rows);
+        let rule = "─".repeat(columns.into());
+        tmux.shows(&rule);
+    }
+    let rows = tmux.rows();
+    let prompts = rows.iter().filter(|row| row.contains("Ask, or type"));
+    assert_eq!(prompts.count(), 1, "{rows:#?}");
+}
+
+#[test]
+fn a_stop_during_an_answer_prints_its_complete_rows() {
+    let Some(tmux) = Tmux::start() else {
+        return;
+    };
+    tmux.put("stuck.json", super::STUCK);
+    start_in_tmux(&tmux, "stuck.json");
+    tmux.keys(&["-l", "go"]);
+    tmux.keys(&["Enter"]);
+    tmux.shows("The first half");
+    tmux.keys(&["C-z"]);
+    let stopped = tmux.shows("Stopped");
+    assert!(stopped.contains("▌ go"), "{stopped}");
+    assert!(!stopped.contains("❯"), "{stopped}");
+    tmux.keys(&["-l", "fg"]);
+    tmux.keys(&["Enter"]);
+    tmux.shows("❯");
+    let rows = tmux.rows();
+    let prompts = rows.iter().filter(|row| row.contains("▌ go"));
+    assert_eq!(prompts.count(), 1, "{rows:#?}");
 }

@@ -92,6 +92,16 @@ impl Tmux {
         String::from_utf8(self.run(&["capture-pane", "-p"]).stdout).unwrap()
     }
 
+    /// The screen and the rows above it, without empty rows.
+    pub(super) fn rows(&self) -> Vec<String> {
+        let text = self.run(&["capture-pane", "-p", "-S", "-"]).stdout;
+        let text = String::from_utf8(text).unwrap();
+        let rows = text.lines().map(str::trim_end);
+        rows.filter(|row| !row.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+
     pub(super) fn until(&self, what: &str, done: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + Duration::from_mins(2);
         loop {

@@ -199,7 +199,7 @@ fn rows_that_a_narrower_terminal_breaks_are_part_of_the_region() {
     bytes.clear();
     writer.finish(Some(Cursor::from(Position::ORIGIN)), &mut bytes);
     let text = String::from_utf8(bytes).unwrap();
-    assert!(text.contains("\r\x1b[3A\x1b[J"), "{text:?}");
+    assert!(text.contains("\r\x1b[3A\x1b[2K\x1b[C\x1b[J\r"), "{text:?}");
 }
 
 proptest! {

@@ -20,6 +20,18 @@ const SETTLES: Duration = Duration::from_millis(250);
 /// Rows that one frame prints at most.
 const MOST_ROWS: usize = 1000;
 
+/// Which rows of the conversation a frame prints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Printing {
+    /// Rows that have been complete for a moment.
+    #[default]
+    Settled,
+    /// Every complete row: the shell gets the terminal until osier continues.
+    Complete,
+    /// Every row: osier ends.
+    All,
+}
+
 /// A frame of the conversation.
 #[derive(Debug, Default)]
 pub(crate) struct LiveRows {
@@ -74,13 +86,18 @@ impl Transcript {
             .then(|| since + SETTLES)
     }
 
-    /// Draws the rows that are not printed, and returns those that can be printed now; with `all`, every row.
+    /// A frame without the conversation was drawn: nothing can be printed until the next one with it.
+    pub(crate) fn prints_nothing(&mut self) {
+        self.printed.settled = None;
+    }
+
+    /// Draws the rows that are not printed, and returns those that are printed now.
     pub(crate) fn render_live(
         &mut self,
         area: Rect,
         surface: &mut Surface<'_>,
         pictures: &mut ImageStore,
-        (now, is_idle, all): (Instant, bool, bool),
+        (now, is_idle, printing): (Instant, bool, Printing),
     ) -> LiveRows {
         self.leave_away();
         self.position = Position::Follow;
@@ -93,12 +110,12 @@ impl Transcript {
         let key = self.style.expand_key.take();
         let mut rows = Vec::new();
         let from = self.first_row(area.height, &mut rows);
-        let to = if all {
+        let to = if printing == Printing::All {
             (self.near.cells.len(), 0)
         } else {
             self.settled_end(from, is_idle)
         };
-        let to = self.printable(from, to, (now, all));
+        let to = self.printable(from, to, (now, printing));
         let printed = self.print(from, to, &rows, surface, pictures);
         self.printed.next = Some(to);
         let height = self.rows_from(to, usize::from(area.height));
@@ -204,9 +221,9 @@ impl Transcript {
         &mut self,
         from: (usize, usize),
         end: (usize, usize),
-        (now, all): (Instant, bool),
+        (now, printing): (Instant, Printing),
     ) -> (usize, usize) {
-        if all {
+        if printing != Printing::Settled {
             self.printed.settled = None;
             return end;
         }
@@ -350,7 +367,7 @@ mod tests {
         }
 
         /// Draws a frame; returns the rows that are not printed.
-        fn frame(&mut self, all: bool) -> Vec<String> {
+        fn frame(&mut self, printing: Printing) -> Vec<String> {
             self.now += Duration::from_millis(100);
             let area = Rect::new(0, 0, self.width, 12);
             let mut buffer = Buffer::empty(area);
@@ -361,7 +378,7 @@ mod tests {
                 theme: &theme,
             };
             let mut pictures = ImageStore::new(drop);
-            let at = (self.now, false, all);
+            let at = (self.now, false, printing);
             let live = self
                 .transcript
                 .render_live(area, &mut surface, &mut pictures, at);
@@ -408,15 +425,15 @@ mod tests {
             let text: Vec<char> = ANSWER.chars().collect();
             for piece in text.chunks(9) {
                 reader.text(&piece.iter().collect::<String>());
-                reader.frame(false);
+                reader.frame(Printing::Settled);
             }
             assert!(reader.printed.iter().any(|row| row.contains("Title")));
             reader.end();
         }
-        reader.frame(true);
+        reader.frame(Printing::All);
         let expected = reader.all();
         assert_eq!(reader.printed, expected);
-        assert_eq!(reader.frame(false), Vec::<String>::new());
+        assert_eq!(reader.frame(Printing::Settled), Vec::<String>::new());
     }
 
     #[test]
@@ -424,18 +441,18 @@ mod tests {
         let mut reader = Reader::new(40);
         reader.prompt("go");
         reader.text("One.\n\nTwo.\n\nThree");
-        let live = reader.frame(false);
+        let live = reader.frame(Printing::Settled);
         assert_eq!(live, ["▌ go", "", "  One.", "", "  Two.", "", "  Three"]);
         assert_eq!(reader.printed, Vec::<String>::new());
         for _ in 0..3 {
-            reader.frame(false);
+            reader.frame(Printing::Settled);
         }
         assert_eq!(reader.printed, ["▌ go", "", "  One."]);
         // The open paragraph continues at another width.
         reader.width = 30;
         reader.text(" words.");
         let live = ["", "  Two.", "", "  Three words."];
-        assert_eq!(reader.frame(false), live);
+        assert_eq!(reader.frame(Printing::Settled), live);
     }
 
     #[test]
@@ -444,11 +461,11 @@ mod tests {
         reader.prompt("go");
         reader.text("One.\n\nTwo.\n\nThree");
         for _ in 0..5 {
-            reader.frame(false);
+            reader.frame(Printing::Settled);
         }
         let id = "answer".to_owned();
         reader.event(AgentEvent::MessageRetracted { id });
-        reader.frame(true);
+        reader.frame(Printing::All);
         assert_eq!(
             reader.printed,
             [

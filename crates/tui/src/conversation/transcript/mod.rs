@@ -32,6 +32,7 @@ mod turn;
 mod unseen;
 mod view;
 
+pub use live::Printing;
 pub(crate) use output::{Painted, tail_rows};
 pub(crate) use state::{Transcript, Unit};
 pub(crate) use tool::proposal;

@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{App, linear};
 use crate::actions::Command;
-use crate::conversation::{Transcript, search, welcome};
+use crate::conversation::{Printing, Transcript, search, welcome};
 use crate::dialogs::{Questions, help};
 use crate::drawing::{Surface, layout, layout::Areas, layout::Wanted};
 use crate::input::{keymap::hints, keymap::hints::KeysPage, prompt};
@@ -315,9 +315,9 @@ fn draw_conversation(
         links,
         theme: &app.theme,
     };
-    let all = app.inline.prints_all();
+    let printing = app.inline.printing();
     let (page, conversation) = start_page(&mut app.transcript, area);
-    let has_page = page.height > 0 && !all;
+    let has_page = page.height > 0 && printing != Printing::All;
     let mut used = 0;
     if has_page {
         used = draw_start_page(app, page, &mut surface);
@@ -327,7 +327,7 @@ fn draw_conversation(
         let end = covered.map_or(end, |first| end.min(first));
         let mut printed = None;
         if !has_page {
-            let moment = (now, app.activity.is_idle(), all);
+            let moment = (now, app.activity.is_idle(), printing);
             let pictures = &mut app.pictures;
             let live = app
                 .transcript

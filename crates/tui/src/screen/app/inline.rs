@@ -8,7 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
 use super::App;
-use crate::conversation::Transcript;
+use crate::conversation::{Printing, Transcript};
 use crate::dialogs::Questions;
 use crate::drawing::layout;
 use osier_protocol::SessionInfo;
@@ -19,7 +19,7 @@ use osier_term::frame::{Cursor, FrameWriter};
 #[derive(Debug, Default)]
 pub(crate) struct Inline {
     is_next: bool,
-    is_last: bool,
+    printing: Printing,
     /// Rows to print above the frame.
     printed: Option<Buffer>,
     /// Rows of the frame that nothing uses.
@@ -31,8 +31,8 @@ impl Inline {
         self.is_next
     }
 
-    pub(super) fn prints_all(&self) -> bool {
-        self.is_last
+    pub(super) fn printing(&self) -> Printing {
+        self.printing
     }
 
     pub(super) fn set(&mut self, printed: Option<Buffer>, unused: Range<u16>) {
@@ -40,22 +40,24 @@ impl Inline {
     }
 }
 
-/// Draws the next frame of a writer; returns where the cursor belongs. An inline frame prints rows of the conversation, and
-/// the last one prints all of them.
+/// Draws the next frame of a writer; returns where the cursor belongs. An inline frame prints rows of the conversation.
 pub fn draw_next(
     app: &mut App,
     writer: &mut FrameWriter,
     now: Instant,
-    is_last: bool,
+    printing: Printing,
 ) -> Option<Cursor> {
     app.inline = Inline {
         is_next: writer.is_inline(),
-        is_last,
+        printing,
         ..Inline::default()
     };
     let (canvas, links) = writer.canvas();
     let position = app.draw(canvas, links, now);
     let frame = std::mem::take(&mut app.inline);
+    if !frame.is_next {
+        app.transcript.prints_nothing();
+    }
     if let Some(rows) = frame.printed {
         writer.print(rows);
     }
@@ -79,10 +81,15 @@ pub(crate) fn covers_screen(app: &App, size: Size) -> bool {
 }
 
 /// Names the session whose end is printed below the text of another one.
-pub(super) fn announce(session: &SessionInfo, transcript: &mut Transcript) {
-    let title = match session.name.as_deref().unwrap_or(&session.id) {
-        "" => "New session".to_owned(),
-        name => format!("Session: {name}"),
-    };
-    transcript.announce(title);
+pub(super) fn announce(title: &str, transcript: &mut Transcript) {
+    transcript.announce(format!("Session: {title}"));
+}
+
+/// The title of a session that has just been opened, as far as it is known.
+pub(super) fn title(session: &SessionInfo) -> String {
+    let source = session.fork_of.as_deref();
+    match session.name.as_deref().filter(|name| !name.is_empty()) {
+        Some(name) => name.to_owned(),
+        None => source.map_or_else(|| "new".to_owned(), |source| format!("fork of {source}")),
+    }
 }

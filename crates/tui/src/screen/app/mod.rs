@@ -402,9 +402,13 @@ impl App {
         }
         from.transcript.forget_layout();
         self.transcript.print_below(&from.transcript);
-        inline::announce(&self.session, &mut self.transcript);
         from.side_panel.leave();
         self.outbox.redraw(true);
+    }
+
+    /// Names the session whose end is printed in inline mode below the text of another one.
+    pub(crate) fn announce(&mut self, title: &str) {
+        inline::announce(title, &mut self.transcript);
     }
 
     /// Shows the new summaries of the tabs.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::screen::{Finished, Screen};
 use crate::actions::{Effect, Toast};
+use crate::conversation::Printing;
 use osier_agent::Severity;
 use osier_base::browser;
 use osier_base::process::{Invocation, run_captured};
@@ -96,6 +97,7 @@ impl Screen {
             }
             Effect::Open(url) => self.open_address(url),
             Effect::Suspend => {
+                self.print_rest(Printing::Complete);
                 if let Err(error) = self.terminal.suspend() {
                     self.toast(Toast::error(error.to_string()));
                 }

@@ -3,16 +3,17 @@
 use std::time::Instant;
 
 use super::screen::Screen;
+use crate::conversation::Printing;
 use crate::screen::inline;
 use osier_term::terminal::Alternate;
 
 impl Screen {
     /// Chooses the screen for the next frame.
-    pub(super) fn choose_screen(&mut self, is_last: bool) {
+    pub(super) fn choose_screen(&mut self, is_leaving: bool) {
         let size = self.terminal.size();
         let app = &self.tabs.front.app;
         let alternate = match inline::is_on(app) {
-            true if is_last || !inline::covers_screen(app, size) => Alternate::Off,
+            true if is_leaving || !inline::covers_screen(app, size) => Alternate::Off,
             false if !self.writer.has_region() => Alternate::Always,
             _ => Alternate::Borrowed,
         };
@@ -38,9 +39,9 @@ impl Screen {
     }
 
     /// Prints the end of the conversation, which stays in the terminal in inline mode.
-    pub(super) fn print_rest(&mut self) {
+    pub(super) fn print_rest(&mut self, printing: Printing) {
         if inline::is_on(&self.tabs.front.app) && self.terminal.is_active() {
-            self.draw_at(Instant::now(), true);
+            self.draw_at(Instant::now(), printing);
         }
     }
 }

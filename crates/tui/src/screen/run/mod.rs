@@ -28,6 +28,7 @@ use self::screen::{AttentionState, Screen};
 use self::tab::Tab;
 use self::tabs::Tabs;
 use crate::actions::Command;
+use crate::conversation::Printing;
 use crate::dialogs::{Appearance, appearance::terminal_kind, guide};
 use crate::screen::{App, AppOptions};
 use osier_agent::Subscription;
@@ -187,7 +188,7 @@ async fn leave(
     let server = screen.tabs.server_state();
     let deadline = Instant::now() + LAST_WORK;
     screen.tabs.shut_down();
-    screen.print_rest();
+    screen.print_rest(Printing::All);
     screen.delete_pictures();
     screen.forget_attention();
     let Screen {

@@ -11,6 +11,7 @@ use tokio::time::sleep_until;
 
 use super::screen::{Finished, Screen};
 use crate::actions::Command;
+use crate::conversation::Printing;
 use crate::history::TabState;
 use crate::screen::draw_next;
 use osier_protocol::Op;
@@ -216,19 +217,19 @@ impl Screen {
     }
 
     pub(super) fn draw(&mut self) {
-        self.draw_at(Instant::now(), false);
+        self.draw_at(Instant::now(), Printing::Settled);
     }
 
-    /// Draws a frame; the last one prints all rows of the conversation in inline mode.
-    pub(super) fn draw_at(&mut self, now: Instant, is_last: bool) {
+    /// Draws a frame. Before osier leaves the terminal, an inline frame prints more rows of the conversation.
+    pub(super) fn draw_at(&mut self, now: Instant, printing: Printing) {
         self.tabs.front.app.tick(now);
-        self.choose_screen(is_last);
+        self.choose_screen(printing != Printing::Settled);
         let canvas = self.canvas();
         let app = &mut self.tabs.front.app;
         app.set_canvas(canvas);
         // All changes until now are in this frame.
         app.take_dirty();
-        let cursor = draw_next(app, &mut self.writer, now, is_last);
+        let cursor = draw_next(app, &mut self.writer, now, printing);
         self.send_pictures();
         self.read_illustrations();
         let mut frame = self.terminal.output().buffer();
@@ -253,7 +254,7 @@ impl Screen {
 async fn sleep_to(deadline: Option<Instant>) {
     match deadline {
         // The timer counts whole milliseconds and rounds up: the echo of a key must not wait for it.
-        Some(deadline) if deadline <= Instant::now() => {}
+        Some(deadline) if deadline <= Instant::now() => tokio::task::yield_now().await,
         Some(deadline) => sleep_until(deadline.into()).await,
         None => std::future::pending().await,
     }

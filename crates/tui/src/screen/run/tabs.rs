@@ -79,6 +79,7 @@ impl Tabs {
         let behind = &mut self.others[place];
         std::mem::swap(&mut self.front, behind);
         self.front.app.move_terminal_from(&mut behind.app);
+        self.front.app.announce(&self.front.title());
         behind.mark_seen();
         self.front.mark_seen();
         sort::by_key(&mut self.others, |tab| tab.number);
