@@ -82,7 +82,7 @@ const TRUST_LAYERS: &[&str] = &[
     "reach",
     "runners",
     "programs",
-    "cases",
+    "tests",
 ];
 
 /// The rooms of the crate `session`, lowest layer first.

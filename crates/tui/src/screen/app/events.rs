@@ -138,7 +138,7 @@ impl App {
             self.changes.forget_reviews();
         }
         self.session = session.clone();
-        inline::announce(&inline::title(session), &mut self.transcript);
+        inline::announce(self, &inline::title(session));
         self.prompt.set_session(&session.cwd);
         self.footer.session_name.clone_from(&session.name);
         self.footer.read_only = session.read_only;

@@ -8,7 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
 use super::App;
-use crate::conversation::{Printing, Transcript};
+use crate::conversation::Printing;
 use crate::dialogs::Questions;
 use crate::drawing::layout;
 use osier_protocol::SessionInfo;
@@ -81,8 +81,8 @@ pub(crate) fn covers_screen(app: &App, size: Size) -> bool {
 }
 
 /// Names the session whose end is printed below the text of another one.
-pub(super) fn announce(title: &str, transcript: &mut Transcript) {
-    transcript.announce(format!("Session: {title}"));
+pub(crate) fn announce(app: &mut App, title: &str) {
+    app.transcript.announce(format!("Session: {title}"));
 }
 
 /// The title of a session that has just been opened, as far as it is known.

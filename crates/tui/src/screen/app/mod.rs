@@ -406,11 +406,6 @@ impl App {
         self.outbox.redraw(true);
     }
 
-    /// Names the session whose end is printed in inline mode below the text of another one.
-    pub(crate) fn announce(&mut self, title: &str) {
-        inline::announce(title, &mut self.transcript);
-    }
-
     /// Shows the new summaries of the tabs.
     pub(crate) fn set_summaries(&mut self, summaries: TabSummaries) {
         if !self.tabs.set_summaries(summaries, &mut self.overlays) {

@@ -10,6 +10,7 @@ use super::options::Options;
 use super::server_notice::ServerState;
 use super::tab::Tab;
 use crate::history::{TabState, TabSummaries, TabSummary};
+use crate::screen::inline;
 use osier_protocol::{Op, SessionInfo};
 use osier_settings::ExitOutput;
 
@@ -79,7 +80,8 @@ impl Tabs {
         let behind = &mut self.others[place];
         std::mem::swap(&mut self.front, behind);
         self.front.app.move_terminal_from(&mut behind.app);
-        self.front.app.announce(&self.front.title());
+        let title = self.front.title();
+        inline::announce(&mut self.front.app, &title);
         behind.mark_seen();
         self.front.mark_seen();
         sort::by_key(&mut self.others, |tab| tab.number);

@@ -1,6 +1,6 @@
 //! A project with the usual tools, attacks on it, and the programs that people run every day.
 
-use crate::trust::cases::Place;
+use crate::trust::tests::place::Place;
 
 /// A hook as people write it.
 pub(in crate::trust) const FORMAT: &str = r#"#!/bin/bash

@@ -6,9 +6,9 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 
-use crate::trust::cases::Place;
-use crate::trust::cases::examples::installed;
 use crate::trust::program_use::ProgramUse;
+use crate::trust::tests::examples::installed;
+use crate::trust::tests::place::Place;
 
 /// The command, the files of the project (`-> ` is a link), and the changed file.
 pub(in crate::trust) type Case = (

@@ -1,8 +1,8 @@
 //! Set-ups that people use every day, with files of their own: after a change of an ordinary file, osier asks nothing.
 
-use crate::trust::cases::Place;
-use crate::trust::cases::attacks::{Case, NODE_HOOK, PYTHON_HOOK};
-use crate::trust::cases::examples::installed;
+use crate::trust::tests::attacks::{Case, NODE_HOOK, PYTHON_HOOK};
+use crate::trust::tests::examples::installed;
+use crate::trust::tests::place::Place;
 
 /// Set-ups that people use every day, with a file whose change asks nothing.
 #[rustfmt::skip]
