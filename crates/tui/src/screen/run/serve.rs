@@ -77,6 +77,8 @@ impl Screen {
                 () = sleep_to(deadline), if deadline.is_some() && idle => {
                     self.apply_events();
                     self.draw();
+                    // A frame that is due at once leaves signals, the model and tools their turn.
+                    tokio::task::yield_now().await;
                 }
                 // Pieces of an answer wait for their frame; its end, and what tools do, do not.
                 () = events.urgent_ready(), if deadline.is_some() => {
@@ -254,7 +256,7 @@ impl Screen {
 async fn sleep_to(deadline: Option<Instant>) {
     match deadline {
         // The timer counts whole milliseconds and rounds up: the echo of a key must not wait for it.
-        Some(deadline) if deadline <= Instant::now() => tokio::task::yield_now().await,
+        Some(deadline) if deadline <= Instant::now() => {}
         Some(deadline) => sleep_until(deadline.into()).await,
         None => std::future::pending().await,
     }
