@@ -6,6 +6,7 @@ use crate::agents::subagents::{NewsKind, SubagentNews};
 use crate::agents::terminals::{self, TerminalNews};
 use crate::context::reminders;
 use crate::conversation::todo::StoredTodo;
+use crate::conversation::usage_report::{self, CountedUsage};
 use crate::run_log;
 use crate::sessions::status::{self, StoredStatus};
 use osier_agent::{AccountingEntry, ShellRun};
@@ -31,6 +32,18 @@ impl Actor {
                 let active = session.map(|session| &session.active);
                 let models = &self.selection.models;
                 self.progress.usage.get(active, models, &emitter, done);
+            }
+            StateOp::GetUsageReport { scope, period } => {
+                let done = self.callback(|actor, counted: CountedUsage| {
+                    let models = &actor.selection.models;
+                    usage_report::publish(&counted, models, &actor.emitter);
+                    if !counted.complete {
+                        actor.index.update(&actor.emitter);
+                    }
+                });
+                let store = session.map(|session| &session.store);
+                let data = &self.setup.folders.data;
+                usage_report::count((scope, period), data, store, done);
             }
             StateOp::GetBudget => {
                 if let Some(session) = self.needs_session() {
