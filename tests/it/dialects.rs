@@ -1,5 +1,6 @@
 //! The tools and options that models of five families get, as they are sent.
 
+use osier_tools::FIRST_REQUEST_TOKENS;
 use serde_json::{Value, json};
 
 use crate::support::cli::Home;
@@ -56,6 +57,49 @@ fn every_family_gets_the_tools_that_it_is_trained_with() {
         ("gpt-4.1", "openai-responses", edit),
     ] {
         assert_eq!(names(&request(id, api, ""))[..3], tools, "{id}, {api}");
+    }
+}
+
+/// The tokens of a request as the model reads it, as `scripts/request-tokens.mjs` counts them.
+fn tokens(request: &Value) -> usize {
+    let part = |names: [&str; 2]| {
+        let mut parts = names.into_iter().map(|name| request[name].clone());
+        parts.find(|part| !part.is_null()).unwrap_or_default()
+    };
+    let mut parts = json!([
+        request["tools"],
+        part(["system", "instructions"]),
+        part(["messages", "input"]),
+    ]);
+    remove_cache_marks(&mut parts);
+    bpe_openai::o200k_base().count(&parts.to_string())
+}
+
+fn remove_cache_marks(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.shift_remove("cache_control");
+            fields.values_mut().for_each(remove_cache_marks);
+        }
+        Value::Array(values) => values.iter_mut().for_each(remove_cache_marks),
+        _ => {}
+    }
+}
+
+#[test]
+fn first_request_with_subagents_stays_within_its_limit() {
+    for api in [
+        "openai-chat-completions",
+        "openai-responses",
+        "anthropic-messages",
+    ] {
+        let request = request("mock", api, "");
+        assert!(names(&request).iter().any(|name| name == "task"), "{api}");
+        let tokens = tokens(&request);
+        assert!(
+            tokens <= FIRST_REQUEST_TOKENS,
+            "{api}: the first request has {tokens} tokens; the limit is {FIRST_REQUEST_TOKENS}"
+        );
     }
 }
 

@@ -372,3 +372,104 @@ async fn stopped_background_subagent_starts_no_run_and_a_close_ends_the_others()
     );
     open.close().await;
 }
+
+#[tokio::test]
+async fn model_starts_a_subagent_in_the_background() {
+    let place = TestProject::new();
+    let gate = Hold::new();
+    let script = Script::new()
+        .turn(|turn| {
+            let task = json!({"prompt": "count", "run_in_background": true});
+            turn.when_user("go").tool("task", task)
+        })
+        .turn(|turn| turn.when_user("count").gate(&gate).text("There are seven."))
+        .turn(|turn| turn.when_result("background").text("Meanwhile."))
+        .turn(|turn| turn.when_user("agent1 ended").text("Noted."));
+    let mut open = open(&place, script).await;
+    open.prompt("go");
+    let events = open.settled().await;
+    let started =
+        "agent1 runs in the background, and its answer follows as a message. Do not wait for it.";
+    assert_eq!(results(&events), [(started.to_owned(), "success")]);
+    gate.open();
+    let events = open.settled().await;
+    // The answer is a message of osier, not of the user.
+    let messages = events.iter().filter_map(|event| match event {
+        Event::Agent(AgentEvent::MessageEnd { message, .. }) => Some(&**message),
+        _ => None,
+    });
+    let messages: Vec<_> = messages.collect();
+    let [AgentMessage::Custom(answer), AgentMessage::Assistant(noted)] = &messages[..] else {
+        panic!("{messages:?}");
+    };
+    assert_eq!(
+        (answer.kind.as_str(), answer.display, answer.text.as_str()),
+        ("task", true, "[agent1 ended. Its answer: There are seven.]")
+    );
+    assert_eq!(noted.text(), "Noted.");
+    open.close().await;
+}
+
+#[tokio::test]
+async fn work_in_the_background_is_lost_with_the_session_and_the_model_is_told_once() {
+    let place = TestProject::new();
+    let gate = Hold::new();
+    let script = Script::new()
+        .turn(|turn| {
+            let task = json!({"prompt": "wait for it", "run_in_background": true});
+            let job = json!({"command": "sleep 600", "background": true});
+            turn.when_user("go").tool("task", task).tool("bash", job)
+        })
+        .turn(|turn| turn.when_user("wait for it").gate(&gate).text("never"))
+        .turn(|turn| turn.text("Meanwhile."));
+    let mut first = open(&place, script).await;
+    first.run("go").await;
+    let path = first.path();
+    first.close().await;
+    let choice = SessionChoice::Resume(path.to_string_lossy().into_owned());
+    let script = Script::new().turn(|turn| turn.text("ok").repeat());
+    let mut again = place.open(choice, script).await;
+    again.host.send(Op::ListSubagents);
+    let lost = listed(&mut again, |all| !all.is_empty()).await;
+    let shown: Vec<_> = lost
+        .iter()
+        .map(|info| (&*info.id, &*info.task, info.status, info.background))
+        .collect();
+    assert_eq!(
+        shown,
+        [("agent1", "wait for it", SubagentStatus::Lost, true)]
+    );
+    again.host.send(Op::ListJobs);
+    let seen = again
+        .until(|event| matches!(event, Event::Jobs { jobs } if !jobs.is_empty()))
+        .await;
+    let Some(Event::Jobs { jobs }) = seen.last() else {
+        panic!("no jobs");
+    };
+    let jobs: Vec<_> = jobs
+        .iter()
+        .map(|job| (&*job.id, &*job.command, job.running, job.lost))
+        .collect();
+    assert_eq!(
+        jobs,
+        [
+            ("job1", "sleep 600", false, true),
+            ("agent1", "wait for it", false, true)
+        ]
+    );
+    let told = |sent: &[String]| {
+        let lost = sent.iter().filter(|message| {
+            message.contains("- agent1: wait for it") && message.contains("- job1: sleep 600")
+        });
+        lost.count()
+    };
+    again.run("next").await;
+    assert_eq!(told(&again.last_request()), 1, "{:?}", again.last_request());
+    again.run("and now").await;
+    assert_eq!(told(&again.last_request()), 1);
+    again.host.send(Op::StopSubagent {
+        subagent: "agent1".to_owned(),
+    });
+    refuses(&mut again, "agent1 was lost when osier ended").await;
+    again.close().await;
+}

@@ -237,16 +237,44 @@ async fn defined_agents_have_their_prompt_tools_and_permissions() {
 }
 
 #[tokio::test]
-async fn task_tool_requires_the_setting() {
+async fn task_tool_is_offered_unless_the_setting_is_off() {
+    for is_on in [true, false] {
+        let place = TestProject::new();
+        let mut open = place
+            .open_with(SessionChoice::New, Script::always("ok"), |setup| {
+                if !is_on {
+                    setup.settings.subagents = false;
+                }
+            })
+            .await;
+        open.run("go").await;
+        let request = open.provider.last_request().unwrap();
+        let mut tools = request.context.tools.iter();
+        assert_eq!(tools.any(|tool| tool.name == "task"), is_on);
+        open.close().await;
+    }
+}
+
+/// A run without a person ends the program: the answer of a subagent in the background would be lost.
+#[tokio::test]
+async fn print_mode_waits_for_a_subagent_in_the_background() {
     let place = TestProject::new();
-    let mut open = place.open(SessionChoice::New, Script::always("ok")).await;
-    open.run("go").await;
-    let request = open.provider.last_request().unwrap();
-    assert!(request.context.tools.iter().all(|tool| tool.name != "task"));
+    let task = json!({"prompt": "inner", "run_in_background": true});
+    let script = Script::new()
+        .turn(|turn| turn.when_user("go").tool("task", task))
+        .turn(|turn| turn.when_user("inner").text("report"))
+        .turn(|turn| turn.when_result("report").text("done"));
+    let mut open = place
+        .open_with(SessionChoice::New, script, |setup| {
+            setup.waits_for_servers = true;
+        })
+        .await;
+    let (text, _, status) = result(&open.run("go").await);
+    assert_eq!((text.as_str(), status.as_str()), ("report", "success"));
     open.close().await;
 }
 
-/// The forms of Claude Code: other names, arguments that `task` does not have, and kinds of agents that nobody defined.
+/// The forms of Claude Code: other names, arguments that `task` does not have or takes, and kinds of agents that nobody defined.
 #[tokio::test]
 async fn calls_in_the_form_of_claude_code_start_a_subagent() {
     let calls = [
@@ -257,9 +285,8 @@ async fn calls_in_the_form_of_claude_code_start_a_subagent() {
         ),
         (
             "Agent",
-            json!({"description": "x", "prompt": "inner", "subagent_type": "Explore", "run_in_background": true}),
-            "report[no agent `Explore` is defined, so a general one did the task; unknown argument \
-             `run_in_background` was ignored; `task` takes `prompt`]",
+            json!({"description": "x", "prompt": "inner", "subagent_type": "Explore"}),
+            "report[no agent `Explore` is defined, so a general one did the task]",
         ),
         (
             "task",

@@ -481,6 +481,7 @@ async fn a_message_appended_while_tools_run_waits_for_their_results() {
     stage
         .apply(Op::AppendMessage {
             message: Box::new(message),
+            respond: false,
         })
         .await;
     stage.settled().await;

@@ -6,6 +6,7 @@ import { byId } from "./dom.js";
 import { toggleSide } from "./shell.js";
 import { setTheme } from "./theme.js";
 import { toast } from "./toast.js";
+import { showUsage } from "./usage.js";
 
 const panel = (page) => page.drawer.toggle(true);
 const fail = (text) => {
@@ -56,6 +57,7 @@ const COMMANDS = {
     const { prompt } = await conversation.ask("undo_prompt");
     if (prompt?.text ?? prompt) composer.insert(prompt.text ?? prompt);
   },
+  usage: ({ conversation }, words) => showUsage(conversation, words),
 };
 
 function findSession(words) {

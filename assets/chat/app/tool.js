@@ -120,7 +120,7 @@ export class ToolView {
 
   #facts(call) {
     const info = this.#subagent;
-    return info ? subagentFacts(info, 40).map((fact) => el("span", {}, fact)) : facts(call);
+    return info ? [info.id, ...subagentFacts(info, 40)].map((fact) => el("span", {}, fact)) : facts(call);
   }
 
   /** Opens short file changes. */

@@ -43,6 +43,13 @@ pub fn stored_day(timestamp: &str) -> Option<String> {
     Some(minute_in(time, TimeZone::system())[..10].to_owned())
 }
 
+/// The day that is `days` before today in the time zone of the user: `2026-11-21`.
+pub fn day_before_today(days: i64) -> String {
+    let today = now().to_zoned(TimeZone::system()).date();
+    let day = today.saturating_sub(jiff::Span::new().days(days));
+    day.strftime("%Y-%m-%d").to_string()
+}
+
 /// A stored time for files that others read: in the time zone of the user, with the name of the
 /// zone. A text that is no time stays as it is.
 ///

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use osier_agent::AgentMessage;
+use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
+use osier_base::clock::stored_day;
 use osier_base::text::head_bytes;
 use osier_llm::Usage;
-use osier_protocol::{Entry, EntryKind, Header, ModelCost};
+use osier_protocol::{Entry, EntryKind, Header, ModelCost, Spending, UsageDay};
 use osier_store::milliseconds;
 
 /// Maximum bytes of the first prompt.
@@ -35,6 +36,10 @@ pub(super) struct Facts {
     pub damaged: u64,
     /// The usage of each model, in order of first use.
     pub models: Vec<ModelCost>,
+    /// The usage of each day, in order of first use, without entries that a fork copied.
+    pub days: Vec<UsageDay>,
+    /// `days` has these, too.
+    pub counts_copies: bool,
     /// The labels by the id of their entry.
     pub labels: BTreeMap<String, String>,
 }
@@ -59,6 +64,7 @@ impl Facts {
         if let Some(time) = time.filter(|_| entry.kind.is_use()) {
             self.active = self.active.max(time);
         }
+        self.see_usage(entry, time);
         match &entry.kind {
             EntryKind::Message { message } => self.see_message(message),
             EntryKind::SessionInfo { name } => {
@@ -85,6 +91,44 @@ impl Facts {
             }
             _ => {}
         }
+    }
+
+    /// Counts the usage of an entry for its day.
+    fn see_usage(&mut self, entry: &Entry, time: Option<i64>) {
+        let is_copy = self.parent.is_some() && time.is_some_and(|time| time < self.created);
+        if is_copy && !self.counts_copies {
+            return;
+        }
+        let mut spending = Spending::default();
+        spending.count_entry(&entry.kind);
+        let calls = match &entry.kind {
+            EntryKind::Message {
+                message: AgentMessage::ToolResult(result),
+            } => tool_calls(result),
+            _ => Vec::new(),
+        };
+        if spending.models.is_empty() && calls.is_empty() {
+            return;
+        }
+        let day = self.day(&entry.timestamp);
+        day.spend(&spending);
+        for (tool, success) in calls {
+            day.call(&tool, success);
+        }
+    }
+
+    fn day(&mut self, timestamp: &str) -> &mut UsageDay {
+        let day = stored_day(timestamp).unwrap_or_default();
+        // Entries are in order of time, so the newest days come first.
+        let known = self.days.iter().rposition(|known| known.day == day);
+        let place = known.unwrap_or_else(|| {
+            self.days.push(UsageDay {
+                day,
+                ..UsageDay::default()
+            });
+            self.days.len() - 1
+        });
+        &mut self.days[place]
     }
 
     fn see_message(&mut self, message: &AgentMessage) {
@@ -129,4 +173,18 @@ impl Facts {
     pub(super) fn tokens(&self) -> u64 {
         self.models.iter().map(ModelCost::tokens).sum()
     }
+}
+
+/// The calls that a result reports: its own, and those of a subagent.
+fn tool_calls(result: &ToolResultMessage) -> Vec<(String, bool)> {
+    let name = result.result.tool_name.clone();
+    let mut calls = vec![(name, result.status.is_success())];
+    let steps = result.details["steps"].as_array();
+    calls.extend(steps.into_iter().flatten().filter_map(|step| {
+        let tool = step["tool"].as_str()?.to_owned();
+        // A step without a status was running when its call returned.
+        let success = step["status"].as_str() == Some(ToolStatus::Success.name());
+        Some((tool, success || step["status"].is_null()))
+    }));
+    calls
 }

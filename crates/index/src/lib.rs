@@ -19,7 +19,7 @@
 //!
 //! - [`SessionIndex`] lists, searches and updates the index; [`IndexReader`] runs several queries on an open one.
 //! - [`SessionFilter`] selects sessions; [`Listing`] and [`Hits`] are results.
-//! - [`describe`] and [`preview`] read one session without the index; [`check`] finds damaged files.
+//! - [`describe`], [`usage`] and [`preview`] read one session without the index; [`check`] finds damaged files.
 //! - [`Trash`] deletes and restores sessions.
 //!
 //! `index.sqlite` is only a cache: all its data comes from the session files, and it is rebuilt when it is missing,
@@ -62,5 +62,6 @@ pub use list::{Listing, SessionFilter};
 pub use preview::preview;
 pub use schema::{IndexReader, SessionIndex};
 pub use search::{Hit, Hits};
+pub use spending::usage;
 pub use trash::{Trash, Trashed};
 pub use update::{Depth, Outcome, Progress};

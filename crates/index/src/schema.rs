@@ -11,7 +11,7 @@ use osier_base::{private, regular_file};
 use osier_store::SessionDirectory;
 
 /// Version of the tables; a file with another version is rebuilt.
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 
 /// How long to wait for a transaction of another process. Transactions are short.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -43,7 +43,8 @@ CREATE TABLE sessions (
     cost REAL NOT NULL,
     models TEXT NOT NULL,
     labels TEXT NOT NULL,
-    last_prompt TEXT
+    last_prompt TEXT,
+    days TEXT NOT NULL
 );
 CREATE INDEX sessions_by_place ON sessions (cwd, active);
 CREATE INDEX sessions_by_time ON sessions (active);

@@ -15,7 +15,7 @@ use super::reading::{self, Span};
 use super::schema::{IndexReader, SessionIndex};
 use super::walk::{SessionFile, walk};
 use osier_base::{clock, regular_file};
-use osier_protocol::ModelCost;
+use osier_protocol::{ModelCost, UsageDay};
 use osier_store::summarize;
 
 /// Bytes of text per transaction, so that other processes do not wait long.
@@ -438,11 +438,11 @@ impl Update<'_> {
     ) -> Result<Known, IndexError> {
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
-                ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)
+                ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
              ON CONFLICT (number) DO UPDATE SET inode = ?3, size = ?4, written = ?5, seen = ?6, mark = ?7,
                 id = ?8, cwd = ?9, parent = ?10, name = ?11, prompt = ?12, created = ?13, active = ?14,
                 entries = ?15, prompts = ?16, answers = ?17, calls = ?18, damaged = ?19, tokens = ?20,
-                cost = ?21, models = ?22, labels = ?23, last_prompt = ?24",
+                cost = ?21, models = ?22, labels = ?23, last_prompt = ?24, days = ?25",
         )?;
         let state = found.state;
         statement.execute(params![
@@ -470,6 +470,7 @@ impl Update<'_> {
             json(&facts.models),
             json(&facts.labels),
             facts.last_prompt,
+            json(&facts.days),
         ])?;
         Ok(Known {
             number: number.unwrap_or_else(|| self.connection.last_insert_rowid()),
@@ -482,7 +483,7 @@ impl Update<'_> {
     fn facts(&self, number: i64) -> Result<Facts, IndexError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, cwd, parent, name, prompt, created, active, entries, prompts, answers, calls, damaged,
-                models, labels, last_prompt FROM sessions WHERE number = ?1",
+                models, labels, last_prompt, days FROM sessions WHERE number = ?1",
         )?;
         let facts = statement.query_row([number], |row| {
             let count = |place| row.get::<_, i64>(place).map(|count| count as u64);
@@ -502,6 +503,8 @@ impl Update<'_> {
                 models: models(&row.get::<_, String>(12)?),
                 labels: serde_json::from_str(&row.get::<_, String>(13)?).unwrap_or_default(),
                 last_prompt: row.get(14)?,
+                days: days(&row.get::<_, String>(15)?),
+                counts_copies: false,
             })
         })?;
         Ok(facts)
@@ -540,6 +543,10 @@ fn unfinished(found: &SessionFile) -> SessionFile {
 }
 
 pub(super) fn models(text: &str) -> Vec<ModelCost> {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+pub(super) fn days(text: &str) -> Vec<UsageDay> {
     serde_json::from_str(text).unwrap_or_default()
 }
 

@@ -68,6 +68,7 @@ mod tools;
 mod transcript;
 mod transfer;
 mod tree;
+mod usage_report;
 mod window;
 
 pub use about::*;
@@ -110,4 +111,5 @@ pub use tools::*;
 pub use transcript::*;
 pub use transfer::*;
 pub use tree::*;
+pub use usage_report::*;
 pub use window::*;

@@ -2,7 +2,7 @@
 
 use crate::{
     Answer, Budget, CheckpointOp, Grant, IndexOp, Opening, PageAt, PermissionMode, PromptPart,
-    Role, ServerAction, TransferOp, TreeOp,
+    Role, ServerAction, TransferOp, TreeOp, UsagePeriod, UsageScope,
 };
 use osier_agent::Attachment;
 use osier_base::parts::Parts;
@@ -385,6 +385,16 @@ osier_base::requests! {
             /// Return tokens, cost and time of the session by model.
             #[request(State, None)]
             GetUsage => Usage { spending: Box<Spending> },
+            /// Return tokens, cost and savings of the cache by model, by day and by tool.
+            #[request(State, None)]
+            GetUsageReport {
+                /// the open session, or `all` stored sessions
+                #[serde(default)]
+                scope: UsageScope,
+                /// the days to count
+                #[serde(default)]
+                period: UsagePeriod,
+            } => UsageReport { report: Box<UsageReport> },
             /// Return the budget of the session and its used part.
             #[request(State, None)]
             GetBudget =>

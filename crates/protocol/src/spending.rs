@@ -5,13 +5,16 @@
 //! next call; those that were not read from the cache were paid for again. A call with fewer tokens than the one
 //! before is not compared, because a compaction or a move in the tree has shortened the conversation.
 
-use crate::{Review, ReviewSpending};
+use crate::{EntryKind, Review, ReviewSpending};
 use osier_agent::{AccountingEntry, AgentMessage};
 use osier_llm::{Price, StopReason, Usage};
 use serde::{Deserialize, Serialize};
 
 /// Differences up to this many tokens are rounding by vendors, not a miss.
 const NOISE: u64 = 1024;
+
+/// The kind of the usage entries of auto review. The results of the calls have their usage, too.
+pub const REVIEW_USAGE: &str = "review";
 
 /// The usage of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -90,6 +93,27 @@ impl Spending {
                     *self = std::mem::take(self).followed_by(&nested);
                 }
             }
+            _ => {}
+        }
+    }
+
+    /// Counts the usage recorded in an entry.
+    pub fn count_entry(&mut self, kind: &EntryKind) {
+        match kind {
+            EntryKind::Message { message } => self.count(message),
+            EntryKind::Usage {
+                kind,
+                provider,
+                model,
+                usage,
+            } if kind != REVIEW_USAGE => {
+                self.outside(&format!("{provider}/{model}"), *usage);
+            }
+            EntryKind::Deleted {
+                provider,
+                model,
+                usage: Some(usage),
+            } => self.outside(&format!("{provider}/{model}"), *usage),
             _ => {}
         }
     }

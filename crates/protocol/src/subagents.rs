@@ -66,6 +66,8 @@ osier_base::words! {
         Failed = "failed",
         /// The user stopped it, or interrupted its caller.
         Stopped = "stopped",
+        /// It was running in the background when osier ended: nothing of its work continues.
+        Lost = "lost",
     }
 }
 

@@ -3,15 +3,21 @@
 use osier_agent::Output;
 use serde::{Deserialize, Serialize};
 
-/// A background job, for lists.
+/// Work beside the conversation, for lists: a background job, or a subagent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobInfo {
-    /// `job1` for the first job of the session.
+    /// `job1` for the first job of the session, `agent1` for its first subagent.
     pub id: String,
     pub command: String,
     pub running: bool,
+    /// It was running when osier ended: its end is not known.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
+    /// A subagent whose call waits for it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub foreground: bool,
     /// Not set when a signal ended the job, or when it is still running.
     pub exit_code: Option<i32>,
     /// Name of the signal that ended the job, as in `SIGKILL`.

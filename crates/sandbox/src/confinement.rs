@@ -44,17 +44,19 @@ pub struct Confinement {
     requested: Arc<Mutex<Requested>>,
     backend: Arc<OnceLock<Result<Backend, SandboxError>>>,
     proxies: Arc<Proxies>,
-    temporary: OnceLock<Option<TemporaryFolder>>,
+    temporary: Arc<OnceLock<Option<TemporaryFolder>>>,
     /// The starter, if it could be created.
     #[cfg(target_os = "linux")]
-    starter: OnceLock<Option<PathBuf>>,
+    starter: Arc<OnceLock<Option<PathBuf>>>,
     /// Whether the starter makes namespaces and mounts itself, without bubblewrap.
     starts_alone: Arc<OnceLock<bool>>,
     protected: Protected,
     /// The directories of the repository that `.git` named at the start.
     repositories: Vec<PathBuf>,
     /// Read-only directories that are not hidden.
-    shown: Mutex<BTreeSet<PathBuf>>,
+    shown: Arc<Mutex<BTreeSet<PathBuf>>>,
+    /// Asks the questions of this sandbox, instead of the asker of all.
+    asker: Option<Questions>,
 }
 
 /// A command in the sandbox.
@@ -81,13 +83,14 @@ impl Confinement {
             requested: Arc::default(),
             backend: Arc::default(),
             proxies: Arc::default(),
-            temporary: OnceLock::new(),
+            temporary: Arc::default(),
             #[cfg(target_os = "linux")]
-            starter: OnceLock::new(),
+            starter: Arc::default(),
             starts_alone: Arc::default(),
             protected: Protected::default(),
             repositories: Vec::new(),
-            shown: Mutex::default(),
+            shown: Arc::default(),
+            asker: None,
         }
         .with_repositories()
     }
@@ -130,6 +133,33 @@ impl Confinement {
             proxies: Arc::clone(&self.proxies),
             ..other
         })
+    }
+
+    /// This sandbox with questions of its own: everything else is the same.
+    #[must_use]
+    pub fn asked_by(&self, questions: Questions) -> Arc<Self> {
+        Arc::new(Self {
+            cwd: self.cwd.clone(),
+            helper: self.helper.clone(),
+            folders: self.folders.clone(),
+            requested: Arc::clone(&self.requested),
+            backend: Arc::clone(&self.backend),
+            proxies: Arc::clone(&self.proxies),
+            temporary: Arc::clone(&self.temporary),
+            #[cfg(target_os = "linux")]
+            starter: Arc::clone(&self.starter),
+            starts_alone: Arc::clone(&self.starts_alone),
+            protected: self.protected.clone(),
+            repositories: self.repositories.clone(),
+            shown: Arc::clone(&self.shown),
+            asker: Some(questions),
+        })
+    }
+
+    /// Who asks the questions, if a client can answer them.
+    fn asker(&self, requested: &Requested) -> Option<Questions> {
+        let shared = requested.asker.clone()?;
+        Some(self.asker.clone().unwrap_or(shared))
     }
 
     /// Sets what child processes can do; `writable` are directories besides the working directory.
@@ -239,7 +269,7 @@ impl Confinement {
     /// Whether the user lets `command`, which the sandbox denied, run outside of it. Always false in plan
     /// mode and in non-interactive runs.
     pub async fn may_leave(&self, command: &str, cancel: &CancellationToken) -> bool {
-        let asker = self.requested.lock().asker.clone();
+        let asker = self.asker(&self.requested.lock());
         let Some(questions) = asker.filter(|_| !self.is_plan()) else {
             return false;
         };
@@ -290,7 +320,7 @@ impl Confinement {
             None => Network::Off,
             Some(hosts) if hosts.allowed.is_none() && hosts.denied.is_empty() => Network::All,
             Some(hosts) => {
-                let asker = Asker::of(requested.asker.clone(), &invocation, &self.cwd);
+                let asker = Asker::of(self.asker(&requested), &invocation, &self.cwd);
                 let temporary = self.temporary()?;
                 let proxy = self
                     .proxies

@@ -307,6 +307,7 @@ mod tests {
             "session",
             "thinking",
             "undo",
+            "usage",
         ];
         let rows = slash::COMMANDS
             .iter()

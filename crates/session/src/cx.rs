@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use osier_agent::{Agent, AgentMessage, Op, Severity};
+use osier_agent::{Agent, AgentMessage, CustomMessage, Op, Severity};
+use osier_base::clock;
 use osier_llm::{Model, ThinkingLevel};
 use osier_protocol::EntryKind;
 use osier_store::SessionStore;
 use osier_tools::Workspace;
+use serde_json::Value;
 
 use crate::emitter::Emitter;
 use crate::setup::SessionSetup;
@@ -53,8 +55,25 @@ impl ActiveSession {
 
     /// Appends a message that starts no run.
     pub(crate) fn append(&self, message: AgentMessage) {
-        let message = Box::new(message);
-        self.agent.send(Op::AppendMessage { message });
+        self.agent.send(Op::AppendMessage {
+            message: Box::new(message),
+            respond: false,
+        });
+    }
+
+    /// Gives the model a message of osier, which users see too. Starts a run when none is active.
+    pub(crate) fn wake(&self, kind: &str, text: &str, details: Value) {
+        let message = CustomMessage {
+            kind: kind.to_owned(),
+            text: format!("[{text}]"),
+            display: true,
+            details,
+            timestamp: clock::now_ms(),
+        };
+        self.agent.send(Op::AppendMessage {
+            message: Box::new(AgentMessage::Custom(message)),
+            respond: true,
+        });
     }
 
     /// Sets the models and the level of the next request.

@@ -80,7 +80,7 @@ pub struct SessionSetup {
     pub trace: bool,
     /// Log every message of MCP servers.
     pub trace_servers: bool,
-    /// The first prompt waits for MCP servers that are starting: for non-interactive runs.
+    /// The first prompt waits for MCP servers that are starting, and calls for their subagents: for non-interactive runs.
     pub waits_for_servers: bool,
     /// Additional MCP servers.
     pub servers: Vec<ServerConfig>,

@@ -149,7 +149,7 @@ settings! {
         }
         Agent {
             /// Whether the model can start subagents (the tool `task`).
-            subagents: bool = false, FLAG;
+            subagents: bool = true, FLAG;
             /// How the model searches the web: `auto` uses the provider of the model, otherwise a service with a key.
             web_search: WebSearch = "auto", web_search("auto, provider, brave, tavily, exa, off, or the URL of a SearXNG server");
             /// The share of the context window that the definitions of MCP tools may fill. Beyond it, 10,000 tokens or 40

@@ -15,7 +15,11 @@ pub const TOOL_SEARCH: &str = "tool_search";
 /// The tool that searches the web.
 pub const WEB_SEARCH: &str = "web_search";
 
-const TASK: &[Renamed] = &[("prompt", "prompt"), ("subagent_type", "agent")];
+const TASK: &[Renamed] = &[
+    ("prompt", "prompt"),
+    ("subagent_type", "agent"),
+    ("run_in_background", "run_in_background"),
+];
 
 pub(crate) const ROWS: &[BuiltIn] = &[
     BuiltIn {
@@ -30,7 +34,7 @@ pub(crate) const ROWS: &[BuiltIn] = &[
             Verbs::new("Working on", "Worked on", "work on"),
             &[Part::text("prompt")],
         ),
-        does: "starts a [subagent](subagents.md), if they are on",
+        does: "starts a [subagent](subagents.md), unless they are off",
         ..BuiltIn::of_session(SUBAGENT, ToolEffect::Delegates)
     },
     BuiltIn {
@@ -70,6 +74,7 @@ static SPELLINGS: Spellings = Spellings {
     arguments: &[
         ("prompt", &["task", "message", "instructions"]),
         ("agent", &["subagent_type", "agent_type", "agent_name"]),
+        ("run_in_background", &["background"]),
     ],
     without_effect: spellings::DESCRIPTIONS,
     ..Spellings::NONE

@@ -208,6 +208,17 @@ fn look(wire: &mut RpcProcess) {
     let stats = wire.call("get_session_stats", json!({}));
     assert_eq!(stats["sessionId"], state["sessionId"]);
     wire.call("get_usage", json!({}));
+    let report = wire.call(
+        "get_usage_report",
+        json!({"scope": "all", "period": "week"}),
+    );
+    let report = &report["report"];
+    assert_eq!(
+        (&report["scope"], &report["period"]),
+        (&json!("all"), &json!("week"))
+    );
+    assert!(report["total"]["calls"].as_u64() > Some(0), "{report}");
+    assert_eq!(report["models"][0]["calls"], report["total"]["calls"]);
     wire.call("get_about", json!({}));
     wire.call("get_log", json!({}));
     wire.call("get_context", json!({}));

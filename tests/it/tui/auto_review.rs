@@ -48,7 +48,7 @@ async fn judgements_are_shown_at_their_calls() {
         "{shown}"
     );
     let counts = "auto review: 3 calls: 1 allowed, 1 asked, 1 denied";
-    screen.send("/usage").shows(counts).await;
+    screen.send("/session").shows(counts).await;
 }
 
 #[tokio::test]

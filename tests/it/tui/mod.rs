@@ -44,5 +44,6 @@ mod tools;
 mod transcript;
 mod transfer;
 mod tree;
+mod usage;
 
 mod pty;

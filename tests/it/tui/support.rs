@@ -67,6 +67,7 @@ pub(super) struct Builder {
     depth: ColourDepth,
     session: SessionChoice,
     tools: Option<Vec<String>>,
+    price: Price,
 }
 
 /// A running interface.
@@ -110,6 +111,13 @@ impl Builder {
     #[must_use]
     pub(super) fn script(mut self, script: Script) -> Self {
         self.script = script;
+        self
+    }
+
+    /// The price of the model.
+    #[must_use]
+    pub(super) fn price(mut self, price: Price) -> Self {
+        self.price = price;
         self
     }
 
@@ -208,7 +216,13 @@ impl Builder {
             session: self.session,
             tools: self.tools,
             answers_questions: true,
-            embedded: Some((model(), Arc::new(provider.clone()))),
+            embedded: Some((
+                Model {
+                    price: self.price,
+                    ..model()
+                },
+                Arc::new(provider.clone()),
+            )),
             ..SessionSetup::new(folders, work(&self.place))
         };
         let (host, events) = SessionHandle::start(setup).unwrap();
@@ -273,6 +287,7 @@ impl Screen {
             environment: BTreeMap::new(),
             depth: ColourDepth::True,
             session: SessionChoice::New,
+            price: Price::default(),
             tools: None,
         }
     }

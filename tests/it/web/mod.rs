@@ -192,6 +192,11 @@ fn page_and_long_sessions_are_small_on_a_slow_line() {
 }
 
 #[test]
+fn usage_is_a_dialog() {
+    run_script("usage");
+}
+
+#[test]
 fn subagent_is_opened_steered_and_stopped() {
     run_script("subagents");
 }

@@ -17,12 +17,10 @@ await play(async (stage, serve) => {
   await page.locator(".chip-button.mode", { hasText: "Plan" }).waitFor();
   await say(page, "/name My session");
   await page.locator("#title", { hasText: "My session" }).waitFor();
-  await say(page, "/usage");
-  await toast("cached tokens");
   await say(page, "/tools");
   await toast("Tools: read, write");
   await say(page, "/cost now");
-  await toast("/cost takes no argument");
+  await toast("unknown period now; expected one of session, all, today");
   await say(page, "/export out.md");
   await toast("Exported to");
   await say(page, "/settings");

@@ -36,7 +36,7 @@ await play(async (stage, serve) => {
     await say(page, `start ${name}-steered`);
     const row = page.locator("#transcript .tool").first();
     await row.getByText("running until").waitFor();
-    assert.match(await row.locator(".facts").textContent(), /^running/);
+    assert.match(await row.locator(".facts").textContent(), /^agent1running/);
     await row.locator("summary").click();
     const dialog = page.locator("dialog.subagent");
     await dialog.getByText(`wait for ${name}-steered`).waitFor();

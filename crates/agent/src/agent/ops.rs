@@ -64,12 +64,14 @@ pub(super) async fn apply(core: &Core, op: Op) -> NextStep {
             core.state().conversation.replace(messages);
             core.publish(Event::MessagesReplaced { count });
         }
-        Op::AppendMessage { message } if running => core.state().conversation.defer(*message),
-        Op::AppendMessage { message } => {
-            if let Err(stop) = core.commit(*message).await {
-                core.notice(Severity::Error, stop.message);
-            }
+        Op::AppendMessage { message, respond } if running => {
+            core.state().conversation.defer(*message, respond);
         }
+        Op::AppendMessage { message, respond } => match core.commit(*message).await {
+            Ok(()) if respond => return NextStep::Run(Vec::new()),
+            Ok(()) => {}
+            Err(stop) => core.notice(Severity::Error, stop.message),
+        },
         Op::GetState => {
             let state = Box::new(core.state().snapshot());
             core.publish(Event::State { state });

@@ -60,17 +60,19 @@ impl Task {
     /// meantime start a run.
     async fn perform_all(&mut self, first: Box<dyn Change>) {
         let mut next = Some(first);
+        let mut awaits_answer = false;
         while let Some(change) = next {
-            self.perform(change).await;
+            awaits_answer |= self.perform(change).await;
             next = self.waiting.pop_front();
         }
         let queued = self.drain_queued();
-        if !queued.is_empty() {
+        if awaits_answer || !queued.is_empty() {
             self.run_until_settled(queued).await;
         }
     }
 
-    async fn perform(&mut self, change: Box<dyn Change>) {
+    /// Returns whether the model has to answer a message that was appended meanwhile.
+    async fn perform(&mut self, change: Box<dyn Change>) -> bool {
         let core = Arc::clone(&self.core);
         core.state().running = true;
         let cancel = CancellationToken::new();
@@ -85,13 +87,14 @@ impl Task {
         if let Some(history) = outcome.history {
             core.state().conversation.replace_with_history(history);
         }
-        self.settle(None).await;
+        let awaits_answer = self.settle(None).await;
         for event in outcome.events {
             core.publish(event);
         }
         if let Some(on_complete) = outcome.on_complete {
             on_complete();
         }
+        awaits_answer
     }
 
     /// Lets a change wait for a brief one, unless a message is queued before it, which starts a run. Rejects it otherwise.
@@ -111,11 +114,13 @@ impl Task {
             let cancel = CancellationToken::new();
             let work = run::run(&core, &cancel, input);
             let outcome = self.apply_commands_during(work, &cancel).await;
+            let is_completed = matches!(outcome, RunOutcome::Completed);
+            let awaits_answer = is_completed && core.state().conversation.awaits_answer();
             input = match outcome {
                 RunOutcome::Completed => self.drain_queued(),
                 _ => Vec::new(),
             };
-            if input.is_empty() {
+            if input.is_empty() && !awaits_answer {
                 break outcome;
             }
         };
@@ -155,21 +160,23 @@ impl Task {
         }
     }
 
-    /// Makes the state idle and commits the deferred messages.
-    async fn settle(&mut self, error: Option<String>) {
-        let deferred = {
+    /// Makes the state idle and commits the deferred messages. Returns whether the model has to answer one of them.
+    async fn settle(&mut self, error: Option<String>) -> bool {
+        let (deferred, awaits_answer) = {
             let mut state = self.core.state();
             state.running = false;
             state.partial = None;
             state.pending_tool_calls.clear();
             state.error = error;
-            state.conversation.take_deferred()
+            let awaits_answer = state.conversation.awaits_answer();
+            (state.conversation.take_deferred(), awaits_answer)
         };
         for message in deferred {
             if let Err(stop) = self.core.commit(message).await {
                 self.core.notice(Severity::Error, stop.message);
             }
         }
+        awaits_answer
     }
 
     fn drain_queued(&self) -> Vec<UserMessage> {

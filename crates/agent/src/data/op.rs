@@ -136,6 +136,9 @@ osier_base::requests! {
         AppendMessage {
             /// the message
             message: Box<AgentMessage>,
+            /// have the model answer it: start a run, or extend the running one
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            respond: bool,
         },
         /// Return the state of the agent: prompt, tools, messages in memory, partial answer, running calls.
         #[request(State, None + session, command "get_agent_state" => State)]

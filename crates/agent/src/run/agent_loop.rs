@@ -236,7 +236,11 @@ impl<'a> Run<'a> {
 
     /// Delivers a message that continues the run, if there is one.
     async fn deliver_follow_up(&self) -> Result<bool, StopRun> {
-        if !self.core.state().queues.steering.is_empty() {
+        let is_pending = {
+            let state = self.core.state();
+            !state.queues.steering.is_empty() || state.conversation.awaits_answer()
+        };
+        if is_pending {
             return Ok(true);
         }
         let follow_up = self.core.state().queues.follow_up.take();

@@ -12,6 +12,8 @@ pub(crate) struct Conversation {
     history: Option<Arc<dyn History>>,
     /// Messages appended during a run; they enter before the next request.
     deferred: Vec<AgentMessage>,
+    /// The model has to answer one of them.
+    awaits_answer: bool,
 }
 
 impl Conversation {
@@ -20,6 +22,7 @@ impl Conversation {
             messages,
             history,
             deferred: Vec::new(),
+            awaits_answer: false,
         }
     }
 
@@ -54,11 +57,18 @@ impl Conversation {
         self.history = Some(history);
     }
 
-    pub(crate) fn defer(&mut self, message: AgentMessage) {
+    pub(crate) fn defer(&mut self, message: AgentMessage, respond: bool) {
         self.deferred.push(message);
+        self.awaits_answer |= respond;
+    }
+
+    /// Whether the model has to answer a message that was appended during the run.
+    pub(crate) fn awaits_answer(&self) -> bool {
+        self.awaits_answer
     }
 
     pub(crate) fn take_deferred(&mut self) -> Vec<AgentMessage> {
+        self.awaits_answer = false;
         std::mem::take(&mut self.deferred)
     }
 }

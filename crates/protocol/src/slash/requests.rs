@@ -3,7 +3,9 @@
 use osier_agent::Op as AgentOp;
 use osier_llm::ThinkingLevel;
 
-use crate::{Budget, Op, PermissionMode, Role, ServerAction, TransferOp, TreeOp};
+use crate::{
+    Budget, Op, PermissionMode, Role, ServerAction, TransferOp, TreeOp, UsagePeriod, UsageScope,
+};
 
 type Parsed = Result<Vec<Op>, String>;
 
@@ -151,6 +153,24 @@ pub(super) fn permissions(name: &str) -> Parsed {
             &PermissionMode::ALL.map(PermissionMode::name),
         )),
     }
+}
+
+/// Asks for the usage of the session or of `all`, and of a period.
+pub(super) fn usage(words: &str) -> Parsed {
+    let (mut scope, mut period) = (UsageScope::default(), UsagePeriod::default());
+    for word in words.split_whitespace() {
+        match (UsageScope::from_name(word), UsagePeriod::from_name(word)) {
+            (Some(named), _) => scope = named,
+            (_, Some(named)) => period = named,
+            _ => {
+                let scopes = UsageScope::ALL.map(UsageScope::name);
+                let periods = UsagePeriod::ALL.map(UsagePeriod::name);
+                let known: Vec<_> = scopes.into_iter().chain(periods).collect();
+                return Err(unknown("period", word, &known));
+            }
+        }
+    }
+    one(Op::GetUsageReport { scope, period })
 }
 
 /// Selects a thinking level, or the next one.

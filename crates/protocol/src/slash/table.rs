@@ -39,8 +39,8 @@ table! {
     "permissions" Run "[MODE]" "Change the permission mode and rules"
         .aliases(&["mode"]).values(<PermissionMode as Word>::NAMES).everywhere(requests::permissions);
     "context" Session "" "Show what fills the context window" .everywhere(|_| requests::one(TreeOp::GetContext)).in_scripts();
-    "usage" Session "" "Show tokens, cost and cache hits by model"
-        .aliases(&["cost"]).everywhere(|_| requests::one(Op::GetUsage)).in_scripts();
+    "usage" Session "[all] [today|week|month]" "Show cost and tokens by model, day and tool"
+        .aliases(&["cost"]).values(&["all", "today", "week", "month"]).everywhere(requests::usage).in_scripts();
     "init" Prompt "[NOTES]" "Have the model write AGENTS.md for this project"
         .by_word().yields().everywhere(requests::init).in_scripts();
     "review" Prompt "[WHAT]" "Have the model review the changes, or what you name"

@@ -32,6 +32,7 @@ pub fn describe(event: &Event) -> Option<String> {
             }
             text
         }
+        Event::UsageReport { report } => report.text(),
         Event::Usage { spending } => {
             let total = &spending.total;
             format!(

@@ -126,6 +126,7 @@ impl Actor {
                 self.progress.todo.clear(&self.emitter);
                 self.want_title();
                 self.read_todo();
+                self.find_lost_work();
                 self.start_hooks(source);
                 self.offer_subagents();
                 self.update_prompt();
@@ -389,6 +390,7 @@ impl Actor {
         }
         self.store_choices().await;
         self.read_todo();
+        self.find_lost_work();
         self.apply_waiting().await;
     }
 

@@ -2,10 +2,12 @@
 
 use super::run::Actor;
 use crate::agents::jobs::JobView;
+use crate::agents::lost_work::{self, FoundWork};
 use crate::agents::subagents::{NewsKind, SubagentNews};
 use crate::agents::terminals::{self, TerminalNews};
 use crate::context::reminders;
 use crate::conversation::todo::StoredTodo;
+use crate::conversation::usage_report::{self, CountedUsage};
 use crate::run_log;
 use crate::sessions::status::{self, StoredStatus};
 use osier_agent::{AccountingEntry, ShellRun};
@@ -31,6 +33,18 @@ impl Actor {
                 let active = session.map(|session| &session.active);
                 let models = &self.selection.models;
                 self.progress.usage.get(active, models, &emitter, done);
+            }
+            StateOp::GetUsageReport { scope, period } => {
+                let done = self.callback(|actor, counted: CountedUsage| {
+                    let models = &actor.selection.models;
+                    usage_report::publish(&counted, models, &actor.emitter);
+                    if !counted.complete {
+                        actor.index.update(&actor.emitter);
+                    }
+                });
+                let store = session.map(|session| &session.store);
+                let data = &self.setup.folders.data;
+                usage_report::count((scope, period), data, store, done);
             }
             StateOp::GetBudget => {
                 if let Some(session) = self.needs_session() {
@@ -105,7 +119,7 @@ impl Actor {
         };
         match news {
             TerminalNews::Changed => terminals::list(Some(&session.workspace), &self.emitter),
-            TerminalNews::Watched(text) => terminals::wake(&session.agent, text),
+            TerminalNews::Watched(text) => session.wake("terminal", text, Value::Null),
         }
     }
 
@@ -117,9 +131,9 @@ impl Actor {
         };
         match news.kind {
             NewsKind::JobsChanged => self.list_jobs(),
-            NewsKind::Ended(text) => terminals::wake(&session.agent, &text),
-            NewsKind::Stopped(text) => {
-                session.append(reminders::message("subagent", &text, Value::Null));
+            NewsKind::Ended { id, text } => session.wake(SUBAGENT, &text, lost_work::end_of(&id)),
+            NewsKind::Stopped { id, text } => {
+                session.append(reminders::message(SUBAGENT, &text, lost_work::end_of(&id)));
             }
             NewsKind::Used(entry) => {
                 if let AccountingEntry::Llm {
@@ -149,6 +163,19 @@ impl Actor {
         let workspace = session.map(|session| &*session.workspace);
         let subagents = session.map(|session| session.subagents.registry());
         JobView::list(workspace, subagents, &self.emitter);
+    }
+
+    /// Finds the work that an earlier run of osier lost, once the file is indexed.
+    pub(super) fn find_lost_work(&self) {
+        if let Some(session) = self.session.as_ref().filter(|session| session.indexed) {
+            let done = self.detached(|actor, found: FoundWork| {
+                let session = actor.session.as_ref();
+                if let Some(session) = session.filter(|session| session.id() == found.session) {
+                    session.subagents.registry().set_lost(found.lost);
+                }
+            });
+            lost_work::read(&session.store, done);
+        }
     }
 
     /// Reads the to-do list of the current branch, once the file is indexed.

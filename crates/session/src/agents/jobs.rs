@@ -24,7 +24,7 @@ pub(crate) struct JobView {
 }
 
 impl JobView {
-    /// Publishes the jobs of the open session: commands, then subagents in the background.
+    /// Publishes the jobs of the open session: commands, then subagents.
     pub(crate) fn list(
         workspace: Option<&Workspace>,
         subagents: Option<&Registry>,
@@ -33,7 +33,11 @@ impl JobView {
         let mut jobs = workspace
             .map(Workspace::background_jobs)
             .unwrap_or_default();
-        jobs.extend(subagents.map(Registry::jobs).unwrap_or_default());
+        if let Some(subagents) = subagents {
+            let lost = subagents.lost_jobs(&jobs);
+            jobs.splice(..0, lost);
+            jobs.extend(subagents.jobs());
+        }
         emitter.publish(Event::Jobs { jobs });
     }
 

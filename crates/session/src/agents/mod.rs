@@ -2,6 +2,7 @@
 
 pub(crate) mod fan;
 pub(crate) mod jobs;
+pub(crate) mod lost_work;
 mod requests;
 pub(crate) mod shell;
 pub mod subagents;

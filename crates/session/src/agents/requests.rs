@@ -8,7 +8,7 @@ use super::jobs::JobView;
 use super::shell::UserShell;
 use super::subagents::Registry;
 use crate::cx::Cx;
-use crate::emitter::Callback;
+use crate::emitter::{Callback, Emitter};
 
 /// Work that runs in addition to the main agent.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl Work {
             }
             (ShellOp::FollowJob { id: Some(id) }, _) if is_subagent(&id) => {
                 self.jobs.unfollow();
-                let text = format!("/agents shows the conversation of {id}\n");
+                let text = format!("enter opens the conversation of {id}\n");
                 let output = Output {
                     text,
                     ..Output::default()
@@ -55,10 +55,9 @@ impl Work {
             (ShellOp::FollowJob { .. }, _) => self.jobs.unfollow(),
             // `Event::Jobs` follows.
             (ShellOp::MoveToBackground, _) => {
-                if workspace.map_or(0, |workspace| workspace.move_to_background()) == 0 {
-                    let text = "no command of the model runs that could continue in the background";
-                    emitter.notice(Severity::Warning, text);
-                }
+                let commands = workspace.map_or(0, |workspace| workspace.move_to_background());
+                let moved = subagents.map_or(Vec::new(), Registry::move_all_to_background);
+                report_moved(commands, &moved, emitter);
             }
             (
                 ShellOp::Shell {
@@ -73,5 +72,16 @@ impl Work {
             (ShellOp::KillJob { id }, Some(workspace)) => JobView::kill(id, workspace, emitter),
             (ShellOp::Shell { .. } | ShellOp::KillJob { .. }, None) => {}
         }
+    }
+}
+
+/// Says which subagents continue in the background; the calls of commands say it themselves.
+fn report_moved(commands: usize, subagents: &[String], emitter: &Emitter) {
+    if !subagents.is_empty() {
+        let text = format!("{} continues in the background", subagents.join(", "));
+        emitter.notice(Severity::Info, text);
+    } else if commands == 0 {
+        let text = "no command or subagent of the model runs that could continue in the background";
+        emitter.notice(Severity::Warning, text);
     }
 }

@@ -1,8 +1,8 @@
-//! Terminal sessions, as clients see and use them, and the messages of watchers to the model.
+//! Terminal sessions, as clients see and use them.
 
 use std::sync::{Arc, OnceLock};
 
-use osier_agent::{Agent, Severity, Tool, ToolSet, ToolSource};
+use osier_agent::{Severity, Tool, ToolSet, ToolSource};
 use osier_protocol::{Event, TerminalOp};
 use osier_tools::{TerminalChange, TerminalObserver, Workspace};
 
@@ -32,16 +32,6 @@ pub(crate) fn list(workspace: Option<&Workspace>, emitter: &Emitter) {
     let terminals = workspace.map(Workspace::terminals);
     emitter.publish(Event::Terminals {
         terminals: terminals.unwrap_or_default(),
-    });
-}
-
-/// Gives the model the message of a watcher. Starts a run when none is active.
-pub(crate) fn wake(agent: &Agent, text: &str) {
-    agent.send(osier_agent::Op::Steer {
-        text: format!("[{text}]"),
-        attachments: Vec::new(),
-        typed: Some(String::new()),
-        once: None,
     });
 }
 

@@ -24,12 +24,11 @@ pub(crate) struct PromptParts<'a> {
     pub tools: &'a [String],
 }
 
-const PREAMBLE: &str = "You are osier, a coding agent working in the user's terminal. \
-You change their files and run commands through tools; they watch every step.
+const PREAMBLE: &str = "You are osier, a coding agent in the user's terminal.
 
-- Look before you change: read the files involved, and follow the style you find.
-- Do what the user asks, completely, and nothing else. Say when something could not be done.
-- Prefer editing to rewriting. Prove a change by running what tests it.
+- Read the files involved before you change them, and follow their style.
+- Do all that the user asks, and nothing else. Say what could not be done.
+- Prefer editing to rewriting. Test what you change.
 - Never discard work you did not make. Ask before what cannot be undone.
 - Answer briefly, in Markdown; refer to files as path:line.";
 
@@ -80,7 +79,7 @@ each step. Reading and searching is safe: do it rather than ask.\n\
 fn searching(tools: &[String]) -> &'static str {
     let has = |name: &str| tools.iter().any(|tool| tool == name);
     if has(GREP) && has(FIND) {
-        "\n- Search with the search tools rather than with commands: they are faster and skip ignored files."
+        "\n- Search with the search tools, not with commands: they skip ignored files."
     } else if has(BASH) {
         "\n- Search with the commands rg, find and ls."
     } else {
@@ -168,6 +167,7 @@ mod tests {
         let cwd = Path::new("/home/user/projects/some-project");
         let mut tools = osier_tools::build(&Arc::new(Workspace::new(cwd)), None).unwrap();
         tools.retain(|tool| tool.replaces().is_empty());
+        let task = crate::agents::subagents::spec(&[]);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let prompt = tokens(&system_prompt(PromptParts {
             cwd,
@@ -177,18 +177,19 @@ mod tests {
             context: "",
             tools: &names,
         }));
-        let costs: Vec<(&String, usize)> = tools
-            .iter()
-            .map(|tool| {
-                let spec = tool.spec();
+        let specs = tools.iter().map(|tool| tool.spec()).chain([&task]);
+        let costs: Vec<(&String, usize)> = specs
+            .map(|spec| {
                 let function = serde_json::json!({"type": "function", "function": spec});
                 (&spec.name, tokens(&function.to_string()))
             })
             .collect();
-        let total = prompt + costs.iter().map(|(_, cost)| cost).sum::<usize>();
+        // The environment, the prompt of the user, and what the largest API adds.
+        let rest = 130;
+        let total = rest + prompt + costs.iter().map(|(_, cost)| cost).sum::<usize>();
         assert!(
-            total < FIRST_REQUEST_TOKENS,
-            "the first request has {total} tokens, with the prompt of {prompt}; the limit is {FIRST_REQUEST_TOKENS}, \
+            total <= FIRST_REQUEST_TOKENS,
+            "the first request has about {total} tokens, with the prompt of {prompt}; the limit is {FIRST_REQUEST_TOKENS}, \
              `FIRST_REQUEST_TOKENS` in crates/tools/src/lib.rs. Shorten the \
              definition of the tool that was added or changed, or offer the tool only where it is of use, like `map`: \
              {costs:?}"
@@ -203,7 +204,7 @@ mod tests {
         };
         assert_eq!(told(&["read", "write"]), "");
         assert!(told(&["bash"]).contains("the commands rg"));
-        assert!(told(&["bash", "grep", "find"]).contains("rather than with commands"));
+        assert!(told(&["bash", "grep", "find"]).contains("not with commands"));
     }
 
     #[test]

@@ -11,5 +11,6 @@ pub(crate) mod todo;
 pub(crate) mod transcript;
 pub(crate) mod tree;
 pub(crate) mod usage;
+pub(crate) mod usage_report;
 
 pub(crate) use requests::{Progress, Prompts};

@@ -3,13 +3,13 @@
 
 use osier_agent::{AccountingEntry, AgentMessage, ToolUpdate};
 use osier_llm::Model;
-use osier_protocol::{ContextReport, EntryKind, Event, Review, Spending, TreeEvent};
+use osier_protocol::{ContextReport, Event, Review, Spending, TreeEvent};
 use osier_store::{ContextLimit, EntryIndex};
 
 use crate::conversation::compaction::{CompactionOptions, message_tokens, report};
 use crate::cx::{ActiveSession, when_indexed};
 use crate::emitter::{Callback, Emitter};
-use crate::models::{Models, side_call};
+use crate::models::Models;
 
 /// The last request of the conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -210,23 +210,7 @@ fn subagent_cost(event: &Event) -> Option<&AccountingEntry> {
 pub(crate) fn count(index: &EntryIndex, last: &str) -> Spending {
     let mut spending = Spending::default();
     for entry in index.spending_entries(last) {
-        match entry.kind {
-            EntryKind::Message { message } => spending.count(&message),
-            EntryKind::Usage {
-                kind,
-                provider,
-                model,
-                usage,
-            } if kind != side_call::REVIEW => {
-                spending.outside(&format!("{provider}/{model}"), usage);
-            }
-            EntryKind::Deleted {
-                provider,
-                model,
-                usage: Some(usage),
-            } => spending.outside(&format!("{provider}/{model}"), usage),
-            _ => {}
-        }
+        spending.count_entry(&entry.kind);
     }
     spending
 }

@@ -141,6 +141,7 @@ impl PluginHost {
         });
         agent.send(Op::AppendMessage {
             message: Box::new(message),
+            respond: false,
         });
         if trigger && agent.state().is_streaming {
             self.continue_after = true;

@@ -50,9 +50,6 @@ pub(crate) fn prompt(text: impl Into<String>) -> Vec<Message> {
     vec![Message::User(UserMessage::text(text.into()))]
 }
 
-/// The kind of the usage of a reviewer. The result of the reviewed call has it, too.
-pub(crate) const REVIEW: &str = "review";
-
 /// The entry that stores what a call used.
 pub(crate) fn usage_entry(kind: &str, model: &Model, usage: Usage) -> EntryKind {
     EntryKind::Usage {

@@ -31,6 +31,8 @@ pub(crate) struct ToolPolicy {
     background_after: Option<Duration>,
     /// Whether a model that repeats its calls is stopped.
     guards_loops: bool,
+    /// Its questions are those of a subagent.
+    is_subagent: bool,
     /// Fetches pages; its cache is shared by all agents.
     web: Web,
     /// Additional environment variables of commands.
@@ -62,6 +64,7 @@ impl ToolPolicy {
             questions,
             interactive,
             background_after,
+            is_subagent: false,
             guards_loops: false,
             web: Web::default(),
             environment: BTreeMap::new(),
@@ -160,6 +163,7 @@ impl ToolPolicy {
     ) -> Self {
         Self {
             questions: self.questions.of_subagent(subagent, waits),
+            is_subagent: true,
             ..self.clone()
         }
     }
@@ -206,8 +210,12 @@ impl ToolPolicy {
             Some(maps) => workspace.with_maps(maps.clone()),
             None => workspace,
         };
+        let mut confinement = self.confinement.at(cwd);
+        if self.is_subagent {
+            confinement = confinement.asked_by(self.questions.clone());
+        }
         workspace
-            .confined(self.confinement.at(cwd))
+            .confined(confinement)
             .with_background_after(self.background_after)
             .with_outputs(self.outputs.clone())
             .with_environment(&self.environment)

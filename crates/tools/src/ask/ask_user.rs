@@ -244,19 +244,12 @@ fn dialog(items: &[Item]) -> Question {
         [_] => "A question".to_owned(),
         items => format!("{} questions", items.len()),
     };
-    let mut lines = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        if items.len() > 1 {
-            lines.push(format!("{}. {}", index + 1, item.question));
-        } else if !is_title(item) {
-            lines.push(item.question.clone());
-        }
-        // A form shows only the selected option, and no descriptions.
-        if matches!(kind, QuestionKind::Form { .. }) {
-            lines.extend(item.options.iter().map(described));
-        }
-    }
-    let text = lines.join("\n");
+    // A form has the questions and their options in its fields.
+    let is_form = matches!(kind, QuestionKind::Form { .. });
+    let text = match items {
+        [item] if !is_form && !is_title(item) => item.question.clone(),
+        _ => String::new(),
+    };
     Question {
         id: String::new(),
         origin: "the model".to_owned(),
@@ -278,18 +271,32 @@ fn choice(option: &AnswerOption) -> Choice {
 fn described(option: &AnswerOption) -> String {
     let AnswerOption { label, description } = option;
     let colon = if description.is_empty() { "" } else { ": " };
-    format!("   - {label}{colon}{description}")
+    format!("{label}{colon}{description}")
+}
+
+/// The schema of a choice: the labels, and their descriptions where there are some.
+fn labels(item: &Item) -> Value {
+    let labels: Vec<&str> = item.labels().collect();
+    let mut choice = json!({"type": "string", "enum": labels});
+    if item
+        .options
+        .iter()
+        .any(|option| !option.description.is_empty())
+    {
+        let names: Vec<String> = item.options.iter().map(described).collect();
+        choice["enumNames"] = json!(names);
+    }
+    choice
 }
 
 /// The form: a field for each question, and one for another answer after each field with options.
 fn schema(items: &[Item]) -> Value {
     let mut fields = Map::new();
     for (index, item) in items.iter().enumerate() {
-        let labels: Vec<&str> = item.labels().collect();
-        let mut field = match (labels.is_empty(), item.multi_select) {
+        let mut field = match (item.options.is_empty(), item.multi_select) {
             (true, _) => json!({"type": "string"}),
-            (false, false) => json!({"type": "string", "enum": labels}),
-            (false, true) => json!({"type": "array", "items": {"type": "string", "enum": labels}}),
+            (false, false) => labels(item),
+            (false, true) => json!({"type": "array", "items": labels(item)}),
         };
         if item.header.is_empty() {
             field["title"] = json!(item.question);
@@ -299,7 +306,7 @@ fn schema(items: &[Item]) -> Value {
         }
         let [name, other] = names(index);
         fields.insert(name, field);
-        if !labels.is_empty() {
+        if !item.options.is_empty() {
             fields.insert(other, json!({"type": "string", "title": "Other answer"}));
         }
     }

@@ -58,7 +58,7 @@ static SPELLINGS: Spellings = Spellings {
 /// Shared by all sessions. Short, because every request contains it.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     name: PLAN_TOOL.to_owned(),
-    description: "In plan mode: present the complete plan, in Markdown, for approval.".to_owned(),
+    description: "In plan mode: present the complete plan in Markdown for approval.".to_owned(),
     parameters: json!({
         "type": "object",
         "properties": {"plan": {"type": "string"}},

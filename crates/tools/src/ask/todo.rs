@@ -98,7 +98,6 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
             "text": {"type": "string"},
             "state": {"enum": ["open", "doing", "done"]},
         },
-        "required": ["text", "state"],
     });
     ToolSpec {
         freeform: None,

@@ -353,6 +353,7 @@ impl Job {
             duration: duration.as_millis() as u64,
             output_bytes: *self.grown.borrow(),
             full_output_path: progress.kept.path().map(|path| path.display().to_string()),
+            ..JobInfo::default()
         }
     }
 

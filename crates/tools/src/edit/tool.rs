@@ -210,7 +210,6 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
                             "new_string": {"type": "string"},
                             "replace_all": {"type": "boolean"},
                         },
-                        "required": ["old_string", "new_string"],
                     },
                 },
             },

@@ -132,14 +132,14 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     freeform: None,
     name: READ.to_owned(),
     description: format!(
-        "Read a text file with line numbers, an image, a notebook, a PDF or an office document. At most {MAX_LINES} lines a call; continue with offset."
+        "Read a text file with line numbers, an image, notebook, PDF or office document. At most {MAX_LINES} lines; continue with offset."
     ),
     parameters: json!({
         "type": "object",
         "properties": {
             "file_path": {"type": "string"},
-            "offset": {"type": "integer", "minimum": 1, "description": "First line"},
-            "limit": {"type": "integer", "minimum": 1, "description": "Number of lines"},
+            "offset": {"type": "integer", "description": "First line"},
+            "limit": {"type": "integer"},
         },
         "required": ["file_path"],
     }),

@@ -95,7 +95,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
         "properties": {
             "pattern": {"type": "string"},
             "path": {"type": "string"},
-            "limit": {"type": "integer", "minimum": 1},
+            "limit": {"type": "integer"},
         },
         "required": ["pattern"],
     }),

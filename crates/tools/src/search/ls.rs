@@ -79,7 +79,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
         "type": "object",
         "properties": {
             "path": {"type": "string"},
-            "limit": {"type": "integer", "minimum": 1},
+            "limit": {"type": "integer"},
         },
     }),
 });

@@ -173,12 +173,12 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
         freeform: None,
         name: BASH.to_owned(),
-        description: "Run a bash command in the working directory, without input, or on a terminal. Long output is cut and stored in a file. background starts a job; action lists jobs, reads new output of one (waiting timeout for its end) or kills it.".to_owned(),
+        description: "Run a bash command without input, or on a terminal. Long output is stored in a file. background starts a job; action lists jobs, reads new output of one (waiting timeout for its end) or kills it.".to_owned(),
         parameters: json!({
             "type": "object",
             "properties": {
                 "command": {"type": "string"},
-                "timeout": {"type": "number", "description": "Seconds until it's ended"},
+                "timeout": {"type": "number", "description": "Seconds"},
                 "background": {"type": "boolean"},
                 "terminal": {"type": "boolean"},
                 "job": {"type": "string"},

@@ -99,6 +99,11 @@ pub(crate) enum Action {
     TypeInNewTerminal,
     /// Shows the conversation of a subagent.
     ShowSubagent(Box<osier_protocol::SubagentInfo>),
+    /// Keeps the text typed on the page of a subagent until the page opens again.
+    KeepSubagentDraft {
+        subagent: String,
+        text: String,
+    },
     /// Shows the details of an MCP server and its actions.
     ShowServer(String),
     /// Searches the conversation for this text.

@@ -9,6 +9,7 @@ pub(crate) mod subagents;
 pub(crate) mod terminals;
 pub(crate) mod transcript;
 pub(crate) mod usage;
+pub(crate) mod usage_page;
 pub(crate) mod welcome;
 
 pub(crate) use search::Search;

@@ -77,6 +77,8 @@ struct Offer {
     definitions: Vec<Defined>,
     /// Not set while subagents are disabled.
     tool: Option<Arc<dyn Tool>>,
+    /// Calls wait for their subagent, because the program ends with the run.
+    waits: bool,
 }
 
 impl Subagents {
@@ -114,8 +116,8 @@ impl Subagents {
         names.is_none_or(|names| names.iter().any(|name| name == SUBAGENT))
     }
 
-    /// Offers the tool with these definitions.
-    pub(crate) fn offer(self: &Arc<Self>, definitions: Vec<Defined>) {
+    /// Offers the tool with these definitions. With `waits`, calls always wait for their subagent.
+    fn offer(self: &Arc<Self>, definitions: Vec<Defined>, waits: bool) {
         let spec = spec(&definitions);
         let tool = TaskTool {
             spec,
@@ -130,11 +132,17 @@ impl Subagents {
             known.tool = Some(Arc::new(tool));
         }
         known.definitions = definitions;
+        known.waits = waits;
     }
 
     /// The subagents that run or ended.
     pub(crate) fn registry(&self) -> &Registry {
         &self.registry
+    }
+
+    /// Tells the model of work that an earlier run of osier lost.
+    pub(crate) fn reminder(&self) -> Arc<dyn Interceptor> {
+        Arc::clone(&self.registry) as Arc<dyn Interceptor>
     }
 
     /// The definition with this name, and its model if it has one.
@@ -230,13 +238,17 @@ struct TaskTool {
 struct Arguments {
     prompt: String,
     agent: Option<String>,
+    #[serde(default)]
+    run_in_background: bool,
 }
 
-fn spec(definitions: &[Defined]) -> ToolSpec {
-    let mut description = "Have a subagent do work whose details you do not need. It sees only the prompt, and you get \
-        its answer. Several calls run in parallel."
+/// The definition of the tool.
+pub(crate) fn spec(definitions: &[Defined]) -> ToolSpec {
+    let mut description = "Have a subagent do a task. It sees only the prompt; you get its answer. Calls run in parallel. \
+        run_in_background returns at once, and the answer follows as a message."
         .to_owned();
-    let mut properties = json!({"prompt": {"type": "string"}});
+    let mut properties =
+        json!({"prompt": {"type": "string"}, "run_in_background": {"type": "boolean"}});
     if !definitions.is_empty() {
         description.push_str(" Agents:");
         for (definition, _) in definitions {
@@ -275,9 +287,6 @@ impl Tool for TaskTool {
 
     /// Models that were trained with Claude Code name its kinds of agents.
     fn adapt(&self, arguments: &mut Map<String, Value>) -> Vec<String> {
-        if arguments.get("run_in_background") == Some(&Value::Bool(false)) {
-            arguments.shift_remove("run_in_background");
-        }
         let known = self.spec.parameters["properties"]["agent"]["enum"].as_array();
         let Some(Value::String(kind)) = arguments.get("agent").cloned() else {
             return Vec::new();
@@ -324,6 +333,9 @@ impl TaskTool {
             }),
         };
         let subagent = Subagent::new(agents.registry.next(), &task, &cx.call_id);
+        if arguments.run_in_background && !agents.offer.lock().waits {
+            subagent.start_in_background();
+        }
         let (work, output) = subagent.begin(task, cx);
         agents.registry.add(Arc::clone(&subagent), work);
         drop(agents);

@@ -18,14 +18,14 @@ pub(crate) struct SubagentNews {
 
 #[derive(Debug)]
 pub(crate) enum NewsKind {
-    /// It went to the background, or ended there.
+    /// It began, went to the background, or ended.
     JobsChanged,
     /// It made a call.
     Used(AccountingEntry),
     /// It ended: a message for the model, which starts a run.
-    Ended(String),
+    Ended { id: String, text: String },
     /// The user stopped it: a message for the model, which starts no run.
-    Stopped(String),
+    Stopped { id: String, text: String },
 }
 
 /// The list of subagents.

@@ -57,6 +57,6 @@ impl Subagents {
             };
             offered.push((definition, model));
         }
-        self.offer(offered);
+        self.offer(offered, setup.waits_for_servers);
     }
 }

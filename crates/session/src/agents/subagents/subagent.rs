@@ -53,6 +53,8 @@ struct State {
     is_closing: bool,
     /// The user stopped it.
     is_stopped: bool,
+    /// The model started it in the background.
+    is_background_call: bool,
     started: Instant,
 }
 
@@ -114,6 +116,7 @@ impl Subagent {
                 messages: Vec::new(),
                 is_closing: false,
                 is_stopped: false,
+                is_background_call: false,
                 started: Instant::now(),
             }),
         })
@@ -126,6 +129,19 @@ impl Subagent {
             info.duration = state.elapsed();
         }
         info
+    }
+
+    /// Has the call return at once, before the work begins.
+    pub(super) fn start_in_background(&self) {
+        let mut state = self.state.lock();
+        state.is_background_call = true;
+        self.send_to_background(&mut state);
+    }
+
+    fn send_to_background(&self, state: &mut State) {
+        state.info.background = true;
+        state.details.background = true;
+        self.moved.cancel();
     }
 
     /// Begins the work, which outlives the call in the background.
@@ -148,12 +164,14 @@ impl Subagent {
         tokio::select! {
             biased;
             () = self.moved.cancelled() => {
-                let text = format!(
-                    "The user moved {id} to the background: it continues, and its answer follows as a message. Do not \
-                     wait for it.",
-                    id = self.id
-                );
-                ToolOutput::success(text, json!(self.state.lock().details))
+                let (id, state) = (&self.id, self.state.lock());
+                let start = if state.is_background_call {
+                    format!("{id} runs in the background")
+                } else {
+                    format!("The user moved {id} to the background: it continues")
+                };
+                let text = format!("{start}, and its answer follows as a message. Do not wait for it.");
+                ToolOutput::success(text, json!(state.details))
             }
             output = output => {
                 output.unwrap_or_else(|_| ToolOutput::error("the session is closing"))
@@ -293,17 +311,18 @@ impl Subagent {
                 ToolStatus::Success => format!("{} ended. Its answer: {text}", self.id),
                 _ => format!("{}: {text}", self.id),
             };
+            let id = self.id.clone();
             let kind = if is_stopped {
-                NewsKind::Stopped(text)
+                NewsKind::Stopped { id, text }
             } else {
-                NewsKind::Ended(text)
+                NewsKind::Ended { id, text }
             };
             self.reporter.send(kind);
-            self.reporter.send(NewsKind::JobsChanged);
         } else {
             // The call was interrupted if nobody waits for it.
             let _ = done.send(output);
         }
+        self.reporter.send(NewsKind::JobsChanged);
         self.reporter.publish_list();
     }
 
@@ -380,9 +399,7 @@ impl Subagent {
             if !state.info.is_active() {
                 return Err(self.ended("its answer is in the conversation"));
             }
-            state.info.background = true;
-            state.details.background = true;
-            self.moved.cancel();
+            self.send_to_background(&mut state);
         }
         self.reporter.send(NewsKind::JobsChanged);
         self.reporter.publish_list();

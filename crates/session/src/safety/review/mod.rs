@@ -173,7 +173,7 @@ impl SessionReviewer {
 
     /// Stores the usage of the model call on the branch.
     async fn store(&self, (model, _): &Choice, review: &Review) {
-        let kind = side_call::usage_entry(side_call::REVIEW, model, review.usage);
+        let kind = side_call::usage_entry(osier_protocol::REVIEW_USAGE, model, review.usage);
         // If the session cannot be written, the next message stops the run.
         let _ = self.branch.append(kind).await;
     }

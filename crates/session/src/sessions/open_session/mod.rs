@@ -145,7 +145,7 @@ impl OpenSession {
             system_prompt: session_prompt(setup, "", &names_of(&tools)),
             tools,
             sources: following.sources(&context, &subagents, &code, &workspace),
-            interceptors: following.interceptors(interceptors),
+            interceptors: with_reminders(following.interceptors(interceptors), &subagents),
             messages: Vec::new(),
             history,
             retry: retry(setup),
@@ -366,6 +366,15 @@ fn start_servers(
     }
     policy.set_server_tools(Box::new(mcp::NamedTools(mcp.names())));
     mcp
+}
+
+/// The interceptors, and one that tells the model of lost work.
+fn with_reminders(
+    mut interceptors: Vec<Arc<dyn Interceptor>>,
+    subagents: &Subagents,
+) -> Vec<Arc<dyn Interceptor>> {
+    interceptors.push(subagents.reminder());
+    interceptors
 }
 
 /// The subagents of the session in `store`. They call models with `transport`.

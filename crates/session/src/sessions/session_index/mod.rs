@@ -147,7 +147,7 @@ impl IndexHandle {
     }
 
     /// Updates the index in the background.
-    fn update(&mut self, emitter: &Emitter) {
+    pub(crate) fn update(&mut self, emitter: &Emitter) {
         self.updated = Some(Instant::now());
         let next = |state| Some(if state == IDLE { UPDATING } else { AGAIN });
         let (get, set) = (Ordering::Acquire, Ordering::AcqRel);

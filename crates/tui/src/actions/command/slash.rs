@@ -69,18 +69,22 @@ mod tests {
     use super::*;
     use crate::actions::Command;
     use osier_llm::ThinkingLevel;
-    use osier_protocol::PermissionMode;
+    use osier_protocol::{PermissionMode, UsagePeriod, UsageScope};
 
     #[test]
     fn command_runs_its_row_or_its_requests() {
         let run = |command| Some(Ok(vec![Action::Run(command)]));
         let level = ThinkingLevel::High;
+        let report = Op::GetUsageReport {
+            scope: UsageScope::Session,
+            period: UsagePeriod::Always,
+        };
         let set_level = Op::Agent(AgentOp::SetThinkingLevel { level });
         for (typed, actions) in [
             ("/keys", run(Command::Help)),
             ("/beside", run(Command::NewTab)),
             ("/status", run(Command::ShowSession)),
-            ("/cost", Some(Ok(vec![Op::GetUsage.into()]))),
+            ("/cost", Some(Ok(vec![report.into()]))),
             ("/thinking high", Some(Ok(vec![set_level.into()]))),
             ("/fan", run(Command::FanOut)),
             (

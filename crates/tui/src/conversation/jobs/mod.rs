@@ -16,9 +16,10 @@ pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox, now: Instant) {
     outbox.push(Op::ListJobs);
 }
 
-/// How many of the jobs run.
+/// How many of the jobs run in the background.
 pub(crate) fn running(jobs: &[JobInfo]) -> usize {
-    jobs.iter().filter(|job| job.running).count()
+    let running = jobs.iter().filter(|job| job.running && !job.foreground);
+    running.count()
 }
 
 /// Shows the jobs in the open panel and requests the output of the selected one.

@@ -1,4 +1,4 @@
-//! The background jobs: a list of jobs above the live output of the selected job. The list and the output come from the
+//! The work beside the conversation: a list of background jobs and subagents above the live output of the selected job. The list and the output come from the
 //! session; the panel has the selection and a pending kill.
 
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::conversation::{transcript::Painted, transcript::tail_rows};
 use crate::drawing::{frame, frame::boxed, layout::docked_panel};
 use osier_agent::Output;
 use osier_base::{clock, text};
-use osier_protocol::{JobInfo, Op};
+use osier_protocol::{JobInfo, Op, SubagentInfo, SubagentStatus};
 use osier_term::{
     Cell, Column, Columns, Component, Cx, Handled, Item, KeyPress, Keymap, Row, Select, Span,
     Token, View,
@@ -29,7 +29,7 @@ const COLUMNS: Columns = Columns {
     label: "",
     details: &[Column::words("", 0).first(), Column::numbers("", 0)],
 };
-const EMPTY: &str = "no background jobs yet";
+const EMPTY: &str = "no background jobs or subagents yet";
 
 /// The panel.
 #[derive(Debug)]
@@ -83,6 +83,11 @@ impl Jobs {
 
     fn selected(&self) -> Option<&JobInfo> {
         self.listed.get(self.list.selected()?)
+    }
+
+    fn is_subagent_selected(&self) -> bool {
+        self.selected()
+            .is_some_and(|job| job.id.starts_with("agent"))
     }
 
     fn follow(&mut self) -> Option<Op> {
@@ -205,7 +210,9 @@ impl Jobs {
         }
         let mut keys = Vec::new();
         if let Some(job) = self.selected() {
-            let how = if self.wide {
+            let how = if self.is_subagent_selected() {
+                "open"
+            } else if self.wide {
                 "show list"
             } else {
                 "show output only"
@@ -217,6 +224,25 @@ impl Jobs {
         }
         keys.extend(frame::hints(keymap, "list", &[(Command::Cancel, "close")]));
         frame::bottom(&keys, Token::Muted, inner + 2)
+    }
+}
+
+/// The subagent of a row, as far as the list of jobs knows it.
+fn subagent(job: &JobInfo) -> SubagentInfo {
+    let status = match job.exit_code {
+        _ if job.running => SubagentStatus::Running,
+        _ if job.lost => SubagentStatus::Lost,
+        Some(0) => SubagentStatus::Done,
+        _ => SubagentStatus::Failed,
+    };
+    SubagentInfo {
+        id: job.id.clone(),
+        task: job.command.clone(),
+        status,
+        background: !job.foreground,
+        started_at: job.started_at,
+        duration: job.duration,
+        ..SubagentInfo::default()
     }
 }
 
@@ -236,11 +262,17 @@ fn items(jobs: &[JobInfo], since: Duration) -> Vec<Item> {
 fn state(job: &JobInfo, since: Duration) -> Cell {
     let time = clock::human_duration(job.duration);
     let (token, text) = match (&job.signal, job.exit_code) {
+        _ if job.lost => (Token::Warning, "lost".to_owned()),
         _ if job.running => {
             let seconds = (job.duration + since.as_millis() as u64) / 1000;
             let time = clock::human_duration(seconds * 1000).replace(".0s", "s");
             let time = if seconds == 0 { "0s" } else { &time };
-            (Token::Working, format!("running {time}"))
+            let place = if job.foreground {
+                " · the model waits"
+            } else {
+                ""
+            };
+            (Token::Working, format!("running {time}{place}"))
         }
         (Some(signal), _) => (Token::Warning, format!("{signal} after {time}")),
         (None, Some(0)) => (Token::Success, format!("done after {time}")),
@@ -279,6 +311,11 @@ impl Component<Command, Action> for Jobs {
             Command::PageDown => self.list.page(true, LISTED),
             Command::First => self.list.first(),
             Command::Last => self.list.last(),
+            Command::Accept if self.is_subagent_selected() => {
+                if let Some(job) = self.selected() {
+                    cx.push(Action::ShowSubagent(Box::new(subagent(job))));
+                }
+            }
             Command::Accept => self.wide = !self.wide,
             Command::DeleteForward => {
                 self.kill(cx);

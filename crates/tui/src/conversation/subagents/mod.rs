@@ -18,14 +18,15 @@ pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox, now: Instant) {
     outbox.push(Op::ListSubagents);
 }
 
-/// Opens the page of a subagent.
+/// Opens the page of a subagent, with the text that was typed there before.
 pub(crate) fn open_page(
     info: &SubagentInfo,
+    draft: &str,
     overlays: &mut Overlays,
     outbox: &mut Outbox,
     now: Instant,
 ) {
-    overlays.push(page::ID, Page::new(info.clone(), now));
+    overlays.push(page::ID, Page::new(info.clone(), draft, now));
     outbox.push(Op::FollowSubagent {
         subagent: info.id.clone(),
     });

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::actions::{Action, Command, Outbox};
+use crate::actions::{Action, Command, Outbox, Toast};
 use crate::conversation::{Transcript, transcript::task};
 use crate::drawing::{Surface, frame, scroll};
 use osier_agent::{AgentMessage, Event as AgentEvent, Severity, UserMessage};
@@ -44,14 +44,14 @@ pub(super) struct Page {
 osier_base::opaque_debug!(Page);
 
 impl Page {
-    pub(super) fn new(info: SubagentInfo, now: Instant) -> Self {
+    pub(super) fn new(info: SubagentInfo, draft: &str, now: Instant) -> Self {
         Self {
             info,
             told_at: now,
             transcript: Transcript::default(),
             is_set_up: false,
             pictures: ImageStore::new(drop),
-            input: LineInput::default(),
+            input: LineInput::new(draft),
             queued: Vec::new(),
             is_doomed: false,
             cursor: None,
@@ -139,14 +139,18 @@ impl Page {
         if std::mem::replace(&mut self.is_doomed, true) {
             self.is_doomed = false;
             let subagent = self.info.id.clone();
+            cx.push(Toast::info(format!("stopping {subagent}")));
             cx.push(Op::StopSubagent { subagent });
         }
     }
 
     fn close(&mut self, cx: &mut Cx<'_, Action>) {
+        let subagent = self.info.id.clone();
+        let text = self.input.text().to_owned();
         cx.push(Op::UnfollowSubagent {
-            subagent: self.info.id.clone(),
+            subagent: subagent.clone(),
         });
+        cx.push(Action::KeepSubagentDraft { subagent, text });
         cx.push(Action::CloseLayer);
     }
 
@@ -307,11 +311,14 @@ impl Component<Command, Action> for Page {
             Command::Background => {
                 if self.info.is_active() && !self.info.background {
                     let subagent = self.info.id.clone();
+                    cx.push(Toast::info(format!(
+                        "{subagent} continues in the background"
+                    )));
                     cx.push(Op::MoveSubagentToBackground { subagent });
                 }
             }
             Command::Cancel | Command::Interrupt | Command::ClearOrExit if was_doomed => {}
-            Command::ClearOrExit | Command::Cancel if !self.input.is_empty() => self.input.clear(),
+            Command::ClearOrExit if !self.input.is_empty() => self.input.clear(),
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => self.close(cx),
             Command::Left => self.input.left(),
             Command::Right => self.input.right(),

@@ -1,6 +1,6 @@
 //! The state of the transcript, and how it changes when cells move.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -92,6 +92,8 @@ pub(super) struct Reported {
     pub(super) infos: Vec<SubagentInfo>,
     /// When a tick counted the time of the running ones last.
     pub(super) counted: Option<Instant>,
+    /// The texts typed on their pages, by id.
+    pub(super) drafts: BTreeMap<String, String>,
 }
 
 #[derive(Debug)]

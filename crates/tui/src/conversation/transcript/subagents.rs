@@ -48,6 +48,16 @@ impl Transcript {
         changed
     }
 
+    /// The text that was typed on the page of a subagent and not sent.
+    pub(crate) fn subagent_draft(&self, id: &str) -> String {
+        let draft = self.subagents.drafts.get(id);
+        draft.cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn keep_subagent_draft(&mut self, id: String, text: String) {
+        self.subagents.drafts.insert(id, text);
+    }
+
     /// The subagent of the picked call.
     pub(super) fn picked_subagent(&self) -> Option<SubagentInfo> {
         match &self.strip().cells[self.picked_cell()?].body {

@@ -105,7 +105,7 @@ pub(crate) fn state(info: &SubagentInfo) -> (&'static str, Token) {
     let token = match info.status {
         SubagentStatus::Waiting => Token::Muted,
         SubagentStatus::Running => Token::Working,
-        SubagentStatus::Asks | SubagentStatus::Stopped => Token::Warning,
+        SubagentStatus::Asks | SubagentStatus::Stopped | SubagentStatus::Lost => Token::Warning,
         SubagentStatus::Done => Token::Success,
         SubagentStatus::Failed => Token::Error,
     };

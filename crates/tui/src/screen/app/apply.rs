@@ -93,7 +93,13 @@ impl App {
             Action::TypeInNewTerminal => {
                 terminals::open_new(self.footer.terminals, overlays, outbox);
             }
-            Action::ShowSubagent(info) => subagents::open_page(&info, overlays, outbox, now),
+            Action::ShowSubagent(info) => {
+                let draft = self.transcript.subagent_draft(&info.id);
+                subagents::open_page(&info, &draft, overlays, outbox, now);
+            }
+            Action::KeepSubagentDraft { subagent, text } => {
+                self.transcript.keep_subagent_draft(subagent, text);
+            }
             Action::ShowServer(name) => self.servers.open_menu(&name, overlays, outbox),
             action @ (Action::Search(_) | Action::StepSearch { .. } | Action::EndSearch) => {
                 self.search

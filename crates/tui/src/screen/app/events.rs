@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{App, inline};
 use crate::actions::{Command, Effect, Toast};
-use crate::conversation::{Transcript, jobs, subagents, terminals, usage};
+use crate::conversation::{Transcript, jobs, subagents, terminals, usage, usage_page};
 use crate::dialogs::{about, accounts, hooks, project_map, skills, switch_costs};
 use crate::history::{
     TreeContext, checkpoints, compaction, context, fan, sessions, transfer, tree,
@@ -101,6 +101,7 @@ impl App {
             }
             Event::Tree(event) => self.on_tree(event, now),
             Event::Index(event) => {
+                usage_page::on_index_event(event, overlays, outbox);
                 sessions::on_event(event, &mut self.transcript, overlays, outbox);
             }
             Event::Stash { prompts } => self.stash.set_prompts(prompts, overlays),
@@ -219,6 +220,7 @@ impl App {
             Event::About { about } => about::open(about, overlays),
             Event::Budget { budget } => self.footer.budget = *budget,
             Event::CodeServers { servers } => self.footer.code_servers.clone_from(servers),
+            Event::UsageReport { report } => usage_page::show(report, overlays),
             Event::Usage { spending } => {
                 // This count is complete, so the footer continues from it.
                 self.footer.total = spending.total;

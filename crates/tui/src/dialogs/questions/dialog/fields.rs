@@ -1,5 +1,5 @@
-//! A form: one line for each field, a switch for yes and no, a row of choices. An error is below
-//! its field.
+//! A form: one line for each field, a switch for yes and no. The choices of the field with the focus are below it, each
+//! once. An error is below its field.
 
 use serde_json::Value;
 
@@ -79,13 +79,20 @@ impl Fields {
     fn field_rows(&self, place: usize, field: &Field, inner: usize, painted: &mut Painted) {
         let selected = place == self.at;
         let star = if field.required { "*" } else { "" };
-        let label = format!("{}{star}: ", text::single_line(&field.title));
+        let title = text::single_line(&field.title);
+        let label = format!("{title}{star}: ");
+        let is_cut = text::width(&label) > inner / 2;
         let label = text::truncate(&label, inner / 2).into_owned();
         let mut line = row(selected, &label, Token::Text);
         let before = line.width();
         let room = inner.saturating_sub(before).max(1);
         let shown = self.shown(place, field);
-        line.push(text::truncate_start(&shown, room).into_owned(), Token::Code);
+        let shown = if is_text(field) {
+            text::truncate_start(&shown, room)
+        } else {
+            text::truncate(&shown, room)
+        };
+        line.push(shown.into_owned(), Token::Code);
         if selected && is_text(field) {
             let column = self.texts[place]
                 .cursor_column()
@@ -93,18 +100,46 @@ impl Fields {
             painted.cursor = Some((before + column, painted.rows.len()));
         }
         painted.rows.push(line);
-        if let (true, FieldKind::Several { choices, .. }) = (selected, &field.kind) {
-            self.choice_rows(place, choices, inner, &mut painted.rows);
-        }
         let indent = [Span::new("    ", Token::Muted)];
         let wrap = Wrap::new(inner).prefixed(&indent);
+        if selected && is_cut {
+            wrap.text(&title, Token::Text, &mut painted.rows);
+        }
         if selected && !field.description.is_empty() {
             let description = text::single_line(&field.description);
             wrap.text(&description, Token::Text, &mut painted.rows);
         }
+        match &field.kind {
+            FieldKind::Several { choices, .. } if selected => {
+                self.choice_rows(place, choices, inner, &mut painted.rows);
+            }
+            FieldKind::Choice(choices) if selected => {
+                self.option_rows(place, choices, inner, &mut painted.rows);
+            }
+            _ => {}
+        }
         for (_, fault) in self.faults.iter().filter(|(at, _)| *at == place) {
             wrap.text(fault, Token::Error, &mut painted.rows);
         }
+    }
+
+    /// Every choice of a field that takes one, each in a row.
+    fn option_rows(
+        &self,
+        place: usize,
+        choices: &[(Value, String)],
+        inner: usize,
+        rows: &mut Vec<Row>,
+    ) {
+        let given = self.texts[place].text();
+        rows.extend(choices.iter().map(|(value, label)| {
+            let is_chosen = as_text(value) == given;
+            let mark = if is_chosen { "(•)" } else { "( )" };
+            let label = format!("    {mark} {}", text::single_line(label));
+            let label = text::truncate(&label, inner).into_owned();
+            let face = Face::from(if is_chosen { Token::Code } else { Token::Muted });
+            Row::plain(label, face)
+        }));
     }
 
     /// Every choice with its mark, as many in a row as there is room for.
