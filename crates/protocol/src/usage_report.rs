@@ -430,10 +430,12 @@ mod tests {
             day: day.to_owned(),
             ..UsageDay::default()
         };
-        spending.iter().for_each(|spending| made.spend(spending));
-        tools
-            .iter()
-            .for_each(|(name, success)| made.call(name, *success));
+        for spending in spending {
+            made.spend(spending);
+        }
+        for (name, success) in tools {
+            made.call(name, *success);
+        }
         made
     }
 

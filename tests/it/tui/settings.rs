@@ -9,6 +9,15 @@ use super::support::Screen;
 const SETTINGS: &str = "# mine\nmouse = false   # selects with the terminal\ntheme = \"nord\"\n";
 
 #[tokio::test]
+async fn filter_lists_names_before_groups_and_descriptions() {
+    let mut screen = Screen::new(120, 44).start().await;
+    // The group of many settings, and the name of one.
+    screen.send("/settings").type_text("agent");
+    let shown = screen.screen();
+    assert!(shown.contains("› agent    subagents"), "{shown}");
+}
+
+#[tokio::test]
 async fn settings_are_listed_with_their_source_and_changed_in_place() {
     let mut screen = Screen::new(120, 44)
         .home_file("settings.toml", SETTINGS)

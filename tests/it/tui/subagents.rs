@@ -137,3 +137,43 @@ async fn question_of_a_subagent_opens_on_its_page() {
     assert!(shown.starts_with("─ agent1 ─"), "{shown}");
     assert!(shown.contains("agent1 · bash"), "{shown}");
 }
+
+#[tokio::test]
+async fn page_keeps_the_draft_and_confirms_the_move_to_the_background() {
+    let gate = Hold::new();
+    let script = Script::new()
+        .turn(|turn| {
+            turn.when_user("go")
+                .tool("task", json!({"prompt": "count"}))
+        })
+        .turn(|turn| turn.when_user("count").text("I look.").gate(&gate))
+        .turn(|turn| turn.when_result("background").text("It continues."))
+        .turn(|turn| turn.when_user("agent1 ended").text("Noted."));
+    let mut screen = subagents(80, 24, script).start().await;
+    screen.send("go");
+    screen.until(|event| doing(event, "answering")).await;
+    screen.send("/agents").shows("1 active").await;
+    screen.press("enter").shows("❯ Message to agent1").await;
+    screen.type_text("also folders").press("esc");
+    // The list lies below the page.
+    screen.press("enter").shows("❯ also folders").await;
+    screen.press("alt+B");
+    screen.shows("agent1 continues in the background").await;
+    screen
+        .press("esc")
+        .press("esc")
+        .shows("It continues.")
+        .await;
+    // The list of jobs has the subagent, and opens it.
+    screen.send("/jobs").shows("agent1").await;
+    screen.press("enter").shows("❯ also folders").await;
+    screen.press("esc").press("esc");
+    gate.open();
+    screen.shows("Noted.").await;
+    let shown = screen.screen();
+    assert!(
+        shown.contains("agent1 ended. Its answer: I look."),
+        "{shown}"
+    );
+    assert!(!shown.contains("▌ [agent1"), "{shown}");
+}

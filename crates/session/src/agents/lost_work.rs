@@ -4,6 +4,7 @@
 //! reported its end.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 use osier_agent::{AgentMessage, CustomMessage, ToolResultMessage};
 use osier_base::text;
@@ -66,7 +67,8 @@ impl LostWork {
         let mut text = "osier ended while this ran in the background, so it is lost. Start it again if it is still needed."
             .to_owned();
         for (id, subject) in &lost {
-            text.push_str(&format!("\n- {id}: {subject}"));
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\n- {id}: {subject}");
         }
         let ids: Vec<&String> = lost.iter().map(|(id, _)| *id).collect();
         Some(reminders::message(KIND, &text, json!({"ids": ids})))

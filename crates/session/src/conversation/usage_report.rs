@@ -49,13 +49,12 @@ pub(crate) fn count(
 fn count_all(index: &SessionIndex) -> (Vec<Vec<UsageDay>>, bool) {
     let never = CancellationToken::new();
     let updated = index.refresh(Depth::Soon, &never, &mut |_| {});
-    let counted = match updated {
-        Ok(_) => index.query(|index| index.usage().map(Some)),
+    let counted = if updated.is_ok() {
+        index.query(|index| index.usage().map(Some))
+    } else {
         // No index can be stored here.
-        Err(_) => {
-            let unstored = index.read_all(Depth::Soon, &never, &mut |_| {});
-            unstored.and_then(|index| index.usage().map(Some))
-        }
+        let unstored = index.read_all(Depth::Soon, &never, &mut |_| {});
+        unstored.and_then(|index| index.usage().map(Some))
     };
     counted.ok().flatten().unwrap_or_default()
 }

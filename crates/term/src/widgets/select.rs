@@ -308,7 +308,7 @@ impl Select {
         for index in listed.iter().copied() {
             let item = &self.items[index];
             if item.queries.contains(&query) {
-                scored.push(((true, u32::MAX), index));
+                scored.push(((MatchPlace::Label, u32::MAX), index));
                 continue;
             }
             text.clear();
@@ -325,10 +325,14 @@ impl Select {
             }
             let mut score =
                 |text: &str| pattern.score(Utf32Str::new(text, &mut buffer), &mut self.matcher);
-            let named = score(&text[..name]).map(|score| (true, score));
+            let place = match score(&item.label) {
+                Some(_) => MatchPlace::Label,
+                None => MatchPlace::Columns,
+            };
+            let named = score(&text[..name]).map(|score| (place, score));
             let found = named.or_else(|| {
                 let found = in_keywords.then(|| score(&text)).flatten();
-                found.map(|score| (false, score))
+                found.map(|score| (MatchPlace::Keywords, score))
             });
             scored.extend(found.map(|score| (score, index)));
         }
@@ -336,8 +340,19 @@ impl Select {
     }
 }
 
-/// Whether the label alone matches, and how well.
-type Score = (bool, u32);
+/// What matches, the best last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum MatchPlace {
+    /// Only with the keywords.
+    Keywords,
+    /// The label with the columns before it.
+    Columns,
+    /// The label alone.
+    Label,
+}
+
+/// What matches, and how well.
+type Score = (MatchPlace, u32);
 
 /// Whether every word of the query begins a word of the text.
 fn starts_words(query: &str, text: &str) -> bool {

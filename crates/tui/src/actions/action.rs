@@ -100,10 +100,7 @@ pub(crate) enum Action {
     /// Shows the conversation of a subagent.
     ShowSubagent(Box<osier_protocol::SubagentInfo>),
     /// Keeps the text typed on the page of a subagent until the page opens again.
-    KeepSubagentDraft {
-        subagent: String,
-        text: String,
-    },
+    KeepSubagentDraft(SubagentDraft),
     /// Shows the details of an MCP server and its actions.
     ShowServer(String),
     /// Searches the conversation for this text.
@@ -177,4 +174,11 @@ made_of! {
     Effect: effect => Self::Effect(effect);
     TabRequest: request => Effect::Tabs(request).into();
     Toast: toast => Self::Toast(toast);
+}
+
+/// The text typed on the page of a subagent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SubagentDraft {
+    pub subagent: String,
+    pub text: String,
 }

@@ -3,7 +3,7 @@
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::Accounts;
+use super::{Accounts, key_form};
 use crate::emitter::{Callback, Emitter};
 use osier_agent::Severity;
 use osier_llm::auth::{Method, Progress};
@@ -168,19 +168,25 @@ async fn receive_key(
     emitter: &Emitter,
 ) -> Result<(), String> {
     emitter.post(started(account, LoginInput::Key, None, None));
+    // A key that looks wrong is stored if the user enters it again: servers can have keys of their own.
+    let mut doubted = String::new();
     while let Some(line) = lines.recv().await {
         let key = line.trim();
-        let message = match key {
-            "" => "the key is empty",
-            key if key.chars().any(char::is_control) => {
-                "the key contains control characters: copy it again"
+        let fault = key_form::fault(&account.provider, key).filter(|_| key != doubted);
+        let message = match (key, fault) {
+            ("", _) => "the key is empty".to_owned(),
+            (key, _) if key.chars().any(char::is_control) => {
+                "the key contains control characters: copy it again".to_owned()
             }
-            key => {
+            (key, Some(fault)) => {
+                key.clone_into(&mut doubted);
+                format!("{fault}; enter it again to store it anyway")
+            }
+            (key, None) => {
                 let stored = accounts.store_key(&account.provider, key).await;
                 return stored.map_err(|error| error.message_with_hint());
             }
         };
-        let message = message.to_owned();
         emitter.post(Event::LoginRefused { message });
     }
     Err("the sign-in was cancelled".to_owned())

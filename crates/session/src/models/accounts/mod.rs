@@ -1,5 +1,6 @@
 //! Accounts at providers: stored keys and sign-ins. The command line and sessions share it.
 
+mod key_form;
 pub(crate) mod login;
 
 use osier_protocol::{Account, AccountSource};

@@ -6,6 +6,7 @@ mod panel;
 use std::time::{Duration, Instant};
 
 use crate::actions::Outbox;
+use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use crate::status::Footer;
 use osier_protocol::{Event, Op, SubagentInfo};
@@ -18,19 +19,22 @@ pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox, now: Instant) {
     outbox.push(Op::ListSubagents);
 }
 
-/// Opens the page of a subagent, with the text that was typed there before.
-pub(crate) fn open_page(
-    info: &SubagentInfo,
-    draft: &str,
-    overlays: &mut Overlays,
-    outbox: &mut Outbox,
-    now: Instant,
-) {
-    overlays.push(page::ID, Page::new(info.clone(), draft, now));
-    outbox.push(Op::FollowSubagent {
-        subagent: info.id.clone(),
-    });
-    outbox.push(Op::ListSubagents);
+impl Transcript {
+    /// Opens the page of a subagent, with the text that was typed there before.
+    pub(crate) fn open_page(
+        &self,
+        info: &SubagentInfo,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
+        now: Instant,
+    ) {
+        let draft = self.subagent_draft(&info.id);
+        overlays.push(page::ID, Page::new(info.clone(), &draft, now));
+        outbox.push(Op::FollowSubagent {
+            subagent: info.id.clone(),
+        });
+        outbox.push(Op::ListSubagents);
+    }
 }
 
 /// Shows news in the open list and on the open page. The footer counts those that run.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::actions::{Action, Command, Outbox, Toast};
+use crate::actions::{Action, Command, Outbox, SubagentDraft, Toast};
 use crate::conversation::{Transcript, transcript::task};
 use crate::drawing::{Surface, frame, scroll};
 use osier_agent::{AgentMessage, Event as AgentEvent, Severity, UserMessage};
@@ -150,7 +150,7 @@ impl Page {
         cx.push(Op::UnfollowSubagent {
             subagent: subagent.clone(),
         });
-        cx.push(Action::KeepSubagentDraft { subagent, text });
+        cx.push(Action::KeepSubagentDraft(SubagentDraft { subagent, text }));
         cx.push(Action::CloseLayer);
     }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::cell::Body;
 use super::state::Transcript;
 use super::tool::ToolCell;
+use crate::actions::SubagentDraft;
 use osier_protocol::SubagentInfo;
 
 /// Cells that are searched for the call of a subagent that is not running any more.
@@ -54,8 +55,8 @@ impl Transcript {
         draft.cloned().unwrap_or_default()
     }
 
-    pub(crate) fn keep_subagent_draft(&mut self, id: String, text: String) {
-        self.subagents.drafts.insert(id, text);
+    pub(crate) fn keep_subagent_draft(&mut self, draft: SubagentDraft) {
+        self.subagents.drafts.insert(draft.subagent, draft.text);
     }
 
     /// The subagent of the picked call.

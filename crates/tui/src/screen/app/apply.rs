@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::actions::Action;
-use crate::conversation::{subagents, terminals};
+use crate::conversation::terminals;
 use crate::dialogs::{permissions, questions};
 use crate::history::{Changes, sessions};
 use crate::input::{keymap, prompt::Submission};
@@ -93,13 +93,8 @@ impl App {
             Action::TypeInNewTerminal => {
                 terminals::open_new(self.footer.terminals, overlays, outbox);
             }
-            Action::ShowSubagent(info) => {
-                let draft = self.transcript.subagent_draft(&info.id);
-                subagents::open_page(&info, &draft, overlays, outbox, now);
-            }
-            Action::KeepSubagentDraft { subagent, text } => {
-                self.transcript.keep_subagent_draft(subagent, text);
-            }
+            Action::ShowSubagent(info) => self.transcript.open_page(&info, overlays, outbox, now),
+            Action::KeepSubagentDraft(draft) => self.transcript.keep_subagent_draft(draft),
             Action::ShowServer(name) => self.servers.open_menu(&name, overlays, outbox),
             action @ (Action::Search(_) | Action::StepSearch { .. } | Action::EndSearch) => {
                 self.search
