@@ -6,7 +6,8 @@ use std::sync::Arc;
 use osier_llm::scripted::Hold;
 use osier_llm::{Script, ThinkingLevel};
 use osier_protocol::{
-    BranchFacts, EntryKind, Event, LaneState, LaneStatus, Op, Outline, Tag, TreeEvent, TreeOp,
+    BranchFacts, EntryKind, Event, LaneState, LaneStatus, Op, Opening, Outline, Tag, TreeEvent,
+    TreeOp,
 };
 use osier_session::{SessionChoice, SessionSetup};
 use serde_json::json;
@@ -27,6 +28,32 @@ impl OpenSession {
             Some(Event::Tree(event)) => event,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Stores a copy, checks that this session stays open, and opens the copy. Returns the prompt before which it ends.
+    async fn open_copy(&mut self, op: TreeOp) -> Option<String> {
+        self.tree(op);
+        let event = self
+            .tree_event(|event| matches!(event, TreeEvent::Forked { .. }))
+            .await;
+        let TreeEvent::Forked {
+            parent_session,
+            session,
+            path,
+            prompt,
+            cwd: None,
+            files: None,
+        } = event
+        else {
+            panic!("{event:?}");
+        };
+        assert_eq!(parent_session, self.session.id);
+        let (target, opening) = (session.clone(), Opening::Itself);
+        self.host.send(Op::ResumeSession { target, opening });
+        self.opened().await;
+        assert_eq!(self.session.id, session);
+        assert_eq!(self.path(), path);
+        prompt.map(|prompt| prompt.text)
     }
 
     async fn outline(&mut self) -> Arc<Outline> {
@@ -220,8 +247,7 @@ async fn level_that_is_given_with_a_model_or_a_flag_is_stored_with_the_branch() 
         assert_eq!(selected(&mut open).await, expected);
     }
     // A copy of the branch has its level; so has the next start.
-    open.tree(TreeOp::Clone { keep_open: false });
-    open.opened().await;
+    open.open_copy(TreeOp::Clone).await;
     assert_eq!(next_level(&mut open).await, ThinkingLevel::High);
     open.close().await;
     let mut open = place
@@ -432,19 +458,17 @@ async fn fork_during_a_run_leaves_the_run_and_names_the_copy() {
         )
     })
     .await;
-    open.tree(TreeOp::Fork {
-        entry_id: None,
-        keep_open: false,
-    });
+    open.tree(TreeOp::Fork { entry_id: None });
     let event = open
         .tree_event(|event| matches!(event, TreeEvent::Forked { .. }))
         .await;
     let TreeEvent::Forked {
-        session: Some(copy),
+        session: copy,
         parent_session,
         prompt: Some(prompt),
         cwd: None,
         files: None,
+        ..
     } = event
     else {
         panic!("{event:?}");
@@ -576,34 +600,15 @@ async fn forks_and_clones_are_separate_sessions() {
     open.run("one").await;
     open.run("two").await;
     let source = open.session.id.clone();
-    open.tree(TreeOp::Fork {
-        entry_id: None,
-        keep_open: false,
-    });
-    open.opened().await;
-    let event = open
-        .tree_event(|event| matches!(event, TreeEvent::Forked { .. }))
-        .await;
-    let TreeEvent::Forked {
-        parent_session,
-        prompt,
-        session: None,
-        cwd: None,
-        files: None,
-    } = event
-    else {
-        panic!();
-    };
-    assert_eq!(parent_session, source);
-    assert_eq!(prompt.unwrap().text, "two");
+    let prompt = open.open_copy(TreeOp::Fork { entry_id: None }).await;
+    assert_eq!(prompt.as_deref(), Some("two"));
     assert_ne!(open.session.id, source);
     open.run("three").await;
     assert_eq!(
         open.last_request(),
         ["user: one", "assistant: first", "user: three"]
     );
-    open.tree(TreeOp::Clone { keep_open: false });
-    open.opened().await;
+    assert_eq!(open.open_copy(TreeOp::Clone).await, None);
     open.run("four").await;
     assert_eq!(open.last_request().len(), 5);
     let header = std::fs::read_to_string(open.path()).unwrap();

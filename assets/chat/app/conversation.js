@@ -13,7 +13,7 @@
 //   login_started, login_refused, login_ended   the events of a sign-in
 //   pending          sent prompts that are not in the conversation yet have changed
 //   unstored {prompts}  prompts that could not be stored
-//   switched {id}    a fork or a copy continues as another session
+//   switched {id}    another session was opened in place of this one
 
 import { handlers } from "./events.js";
 import { Tree } from "./tree.js";

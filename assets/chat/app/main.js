@@ -339,23 +339,29 @@ class Page {
 
   /** Forks a new session with the conversation up to a message. */
   async fork(item) {
-    const { conversation } = this;
-    const switched = new Promise((resolve) => conversation.addEventListener("switched", resolve, { once: true }));
-    await conversation.ask("fork", { entryId: item.entryId });
-    await switched;
-    if (item.role === "user") this.composer.insert(item.message.text);
+    await this.copy("fork", { entryId: item.entryId });
     toast("Forked: this new session has a copy of the conversation up to that message.");
-    this.refresh();
   }
 
-  async rename(row = null, here = true) {
+  /** Stores a copy of the conversation and shows it. Its prompt returns to the input field. */
+  async copy(command, parameters = {}) {
+    const { session, prompt } = await this.conversation.ask(command, parameters);
+    await this.create({ session });
+    if (prompt && this.#here === session) this.composer.putBack([prompt]);
+  }
+
+  /** Renames the session of a row, else the current one. An open session stores its name itself. */
+  async rename(row = null, isOpen = true) {
     const { conversation } = this;
-    const name = await askLine("Rename session", (here ? conversation.facts.sessionName : row.name) ?? "");
+    const isHere = !row || row.id === conversation.id;
+    const name = await askLine("Rename session", (isHere ? conversation.facts.sessionName : row.name) ?? "");
     if (name === null) return;
-    const renamed = here
-      ? conversation.ask("set_session_name", { name })
-      : conversation.ask("name_session", { path: row.path, name });
-    await renamed.then(() => this.refresh(), showError);
+    const rename = () => {
+      if (isHere) return conversation.ask("set_session_name", { name });
+      if (isOpen) return this.connection.command(row.id, { type: "set_session_name", name });
+      return conversation.ask("name_session", { path: row.path, name });
+    };
+    await rename().then(() => this.refresh(), showError);
   }
 
   async #mark({ id }, mark, on) {
@@ -386,7 +392,7 @@ class Page {
     openMenu(
       "Session",
       [
-        (here || row.path) && { icon: "name", label: "Rename", press: () => this.rename(row, here) },
+        (here || isOpen || row.path) && { icon: "name", label: "Rename", press: () => this.rename(row, isOpen) },
         { icon: "pin", label: row.pinned ? "Unpin" : "Pin", press: () => this.#mark(row, "pinned", !row.pinned) },
         !isOpen && {
           icon: "archive",

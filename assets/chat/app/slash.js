@@ -21,14 +21,20 @@ const lastAnswer = ({ conversation }) =>
   conversation.items.findLast((item) => item.role === "assistant" && textOf(item).trim()) ??
   fail("There is no answer yet.");
 
+const forkCommand = (where) => (where === "worktree" ? "fork_worktree" : fail("Expected `/fork` or `/fork worktree`."));
+
 /** `run(page, argument, run on the server)` by name. */
 const COMMANDS = {
   archive: (page, value) => page.mark("archived", value !== "off"),
+  clone: async (page) => {
+    await page.copy("clone");
+    toast("Cloned: this new session has a copy of the conversation.");
+  },
   close: (page) => page.closeCurrent(),
   context: panel,
   copy: (page) => page.act("copy", lastAnswer(page)),
   export: bare((page) => page.export({ format: "html" })),
-  fork: (page) => page.fork(lastPrompt(page)),
+  fork: (page, where) => (where ? page.copy(forkCommand(where)) : page.fork(lastPrompt(page))),
   help: () => {
     const field = byId("prompt");
     field.value = "/";

@@ -40,6 +40,12 @@ enum HeaderTag {
 }
 
 impl Header {
+    /// Whether the session began at or after this time, in milliseconds since the Unix epoch.
+    pub fn begins_after(&self, milliseconds: i64) -> bool {
+        // Both are RFC 3339 with milliseconds in UTC.
+        clock::rfc3339(milliseconds) <= self.timestamp
+    }
+
     /// Parses the first line of a session file.
     pub fn parse(line: &[u8]) -> serde_json::Result<Self> {
         json::from_record(line)

@@ -105,32 +105,27 @@ osier_base::requests! {
             /// the entry
             entry_id: Option<String>,
         },
-        /// Open a new session with a copy of the path to an entry. The path ends before a prompt, whose text is
-        /// returned, and after any other entry.
-        #[request(Tree, Change + session => Forked | SessionFailed)]
+        /// Store a copy of the path to an entry as a session of its own. The path ends before a prompt, which is returned
+        /// and becomes the draft of the copy, and after any other entry. This session stays open, and a run continues;
+        /// `switch_session` opens the copy.
+        #[request(Tree, Change + session => Forked)]
         Fork {
             /// the last prompt when missing
             #[serde(default)]
             entry_id: Option<String>,
-            /// keep this session open; the fork is only stored, as `session`
-            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-            keep_open: bool,
         },
         /// Store a copy of the path to an entry as a session in a new git worktree, next to the repository and on a branch of
         /// its own, with the files of that entry if they are recorded. This session stays open.
-        #[request(Tree, Change + session => Forked | SessionFailed)]
+        #[request(Tree, Change + session => Forked)]
         ForkWorktree {
             /// the last prompt when missing
             #[serde(default)]
             entry_id: Option<String>,
         },
-        /// Open a new session with a copy of the current branch.
-        #[request(Tree, Change + session => Forked | SessionFailed)]
-        Clone {
-            /// keep this session open; the copy is only stored, as `session`
-            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-            keep_open: bool,
-        },
+        /// Store a copy of the current branch as a session of its own. This session stays open, and a run continues;
+        /// `switch_session` opens the copy.
+        #[request(Tree, Change + session => Forked)]
+        Clone,
         /// Set the label of an entry. An empty label removes it.
         #[request(Tree, None + session, also "set_label" => EntryLabelled)]
         LabelEntry {
@@ -304,14 +299,16 @@ tree_events! {
             /// The prompt before which the conversation continues, for editing.
             prompt: Option<UserMessage>,
         },
-        /// The session that was just opened is a fork of another one. With `keepOpen` and during a run the fork is only
-        /// stored, as `session`: the run continues, and the fork can be opened as another session.
+        /// A copy of this session, up to one of its entries, is stored as the session `session`. It is not open.
         Forked {
+            /// Id of the open session.
             parent_session: String,
-            prompt: Option<UserMessage>,
-            /// Id of a fork that was not opened.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            session: Option<String>,
+            /// Id of the copy.
+            session: String,
+            /// File of the copy.
+            path: PathBuf,
+            /// The prompt before which the copy ends, for editing.
+            prompt: Option<Box<UserMessage>>,
             /// Its working directory, in a new worktree.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             cwd: Option<PathBuf>,

@@ -14,7 +14,10 @@ use super::command::Command;
 
 const SCHEMA_HINT: &str = "`osier rpc --schema` describes all requests and their types";
 
-/// Returns the parameters with aliases resolved and `null` values removed.
+/// Parameters that commands had before, by command. They are accepted without effect.
+const FORMER: [(&str, &str); 2] = [("fork", "keepOpen"), ("clone", "keepOpen")];
+
+/// Returns the parameters with aliases resolved, and without `null` values and former parameters.
 pub(super) fn check(
     command: &Command,
     parameters: Map<String, Value>,
@@ -26,6 +29,9 @@ pub(super) fn check(
             .iter()
             .find(|parameter| is_named(parameter, &name))
         else {
+            if is_former(command.name, &name) {
+                continue;
+            }
             return Err(unknown_text(&name, command.name, &command.parameters));
         };
         if value.is_null() {
@@ -62,7 +68,9 @@ fn unknown_parameter(op: &Value) -> Option<String> {
     let name = fields.get("type")?.as_str()?;
     let mut requests = Op::requests().into_iter();
     let known = requests.find(|request| request.name == name)?.parameters;
-    let is_known = |field: &str| field == "type" || known.iter().any(|known| known.name == field);
+    let is_known = |field: &str| {
+        field == "type" || is_former(name, field) || known.iter().any(|known| known.name == field)
+    };
     let unknown = fields.keys().find(|field| !is_known(field))?;
     Some(unknown_text(unknown, name, known))
 }
@@ -145,6 +153,10 @@ fn is_named(parameter: &Parameter, name: &str) -> bool {
     parameter.name == name || parameter.aliases.contains(&name)
 }
 
+fn is_former(command: &str, parameter: &str) -> bool {
+    FORMER.contains(&(command, parameter))
+}
+
 fn fits(kind: Kind, value: &Value) -> bool {
     match kind {
         Kind::Text => value.is_string(),
@@ -220,6 +232,18 @@ mod tests {
             error("prompt", json!({"text": "a", "message": "b"})),
             "`message` is set twice"
         );
+    }
+
+    #[test]
+    fn former_parameters_have_no_effect() {
+        for (command, parameter) in FORMER {
+            let given = json!({(parameter): true});
+            assert_eq!(check_json(command, &given), Ok(json!({})));
+            let op = json!({"type": command, (parameter): true});
+            assert_eq!(parse_op(&op), parse_op(&json!({"type": command})));
+        }
+        let error = check_json("label_entry", &json!({"keepOpen": true})).unwrap_err();
+        assert!(error.starts_with("unknown parameter `keepOpen` of `label_entry`"));
     }
 
     /// Every parameter of every command and request is checked, and any other is refused by name.

@@ -25,6 +25,9 @@ use osier_protocol::questions::Answer;
 use osier_protocol::{Delivery, Event, Op};
 use osier_session::SessionHandle;
 
+/// The error of commands of a session that has ended.
+const ENDED: &str = "the agent has exited";
+
 /// Connects one client to one session.
 #[derive(Debug)]
 pub struct Dispatcher {
@@ -35,6 +38,7 @@ pub struct Dispatcher {
     questions: OpenQuestions,
     event_mode: EventMode,
     pending: Vec<PendingCommand>,
+    has_ended: bool,
     output: Vec<u8>,
     /// The time of the current event.
     time: i64,
@@ -54,6 +58,7 @@ impl Dispatcher {
             questions: OpenQuestions::default(),
             event_mode: EventMode::default(),
             pending: Vec::new(),
+            has_ended: false,
             output: Vec::new(),
             time: 0,
             once: None,
@@ -158,10 +163,15 @@ impl Dispatcher {
             self.answer(&kind, fields, cause);
         }
         if *event == Event::ShutDown {
-            for pending in std::mem::take(&mut self.pending) {
-                let error = "the agent has exited";
-                self.respond(&pending.response.failed(ErrorCode::ShuttingDown, error));
-            }
+            self.end();
+        }
+    }
+
+    /// The session has ended: every command without an answer fails, and every later one.
+    pub fn end(&mut self) {
+        self.has_ended = true;
+        for pending in std::mem::take(&mut self.pending) {
+            self.respond(&pending.response.failed(ErrorCode::ShuttingDown, ENDED));
         }
     }
 
@@ -205,6 +215,9 @@ impl Dispatcher {
             let error =
                 "a command with this id has no answer yet; use a different id for each command";
             return self.respond(&response.failed(ErrorCode::DuplicateId, error));
+        }
+        if self.has_ended {
+            return self.respond(&response.failed(ErrorCode::ShuttingDown, ENDED));
         }
         let Some(command) = find_command(&response.command) else {
             let hint = match nearest(&response.command) {
@@ -517,4 +530,34 @@ enum CommandStart {
 fn op_of(name: &str, mut fields: Map<String, Value>) -> Result<Op, String> {
     fields.insert("type".to_owned(), json!(name));
     parse_op(&Value::Object(fields))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_before_and_after_the_end_of_the_session_are_answered() {
+        let (session, _events, _remote) = SessionHandle::remote();
+        let mut dispatcher = Dispatcher::new(session);
+        let asked = |id: u64| json!({"id": id, "type": "get_state"}).to_string();
+        let failed = |id: u64| {
+            let response = json!({"id": id, "type": "response", "command": "get_state", "success": false,
+                "error": "the agent has exited", "code": "shutting_down"});
+            vec![response]
+        };
+        let output = |dispatcher: &mut Dispatcher| -> Vec<Value> {
+            let lines = String::from_utf8(std::mem::take(dispatcher.output())).unwrap();
+            let lines = lines
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap());
+            lines.collect()
+        };
+        dispatcher.handle_line(asked(1).as_bytes());
+        assert_eq!(output(&mut dispatcher), [json!(null); 0]);
+        dispatcher.end();
+        assert_eq!(output(&mut dispatcher), failed(1));
+        dispatcher.handle_line(asked(2).as_bytes());
+        assert_eq!(output(&mut dispatcher), failed(2));
+    }
 }

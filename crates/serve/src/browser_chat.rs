@@ -294,8 +294,9 @@ mod tests {
             .filter_map(|line| line.strip_prefix("  ")?.split_once(':'));
         let names = names.filter(|(name, _)| !name.starts_with(' '));
         let mut own: Vec<&str> = names.map(|(name, _)| name).collect();
-        // Rows that are no request, or that are a dialog or a new draft without an argument.
+        // Rows that are no request, or that open a dialog, a session or a new draft.
         let dialogs = [
+            "clone",
             "context",
             "export",
             "fork",

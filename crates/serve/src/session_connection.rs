@@ -394,6 +394,11 @@ impl SessionConnection {
 
     /// Reports the end of the session if its last event was dropped.
     fn report_end(&mut self) {
+        // The client sends its requests again after a restart of the server.
+        if !self.session.ends_with_server() {
+            self.dispatcher.end();
+            self.flush(None);
+        }
         if self.has_lost_events && self.sends_events && !self.session.ends_with_server() {
             let payload = json!({"type": "shut_down"}).to_string();
             let session = Some(Arc::clone(&self.session_id));

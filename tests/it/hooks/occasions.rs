@@ -1,6 +1,7 @@
 //! Events outside of a run: models, instructions, settings, to-dos, questions of MCP servers, variables for commands.
 
 use osier_protocol::questions::Answer;
+use osier_protocol::{Opening, TreeEvent, TreeOp};
 
 use super::*;
 
@@ -38,6 +39,38 @@ fn fields(path: &Path) -> Value {
         object.shift_remove(name);
     }
     fields
+}
+
+#[tokio::test]
+async fn session_start_names_a_fork_until_it_has_messages_of_its_own() {
+    let place = with(&json!({"SessionStart": hook("cat >> starts.jsonl")}));
+    let mut open = open(&place, Script::always("ok")).await;
+    open.run("one").await;
+    let source = open.session.id.clone();
+    open.host.send(TreeOp::Clone.into());
+    let stored = |event: &Event| matches!(event, Event::Tree(TreeEvent::Forked { .. }));
+    let seen = open.until(stored).await;
+    let Some(Event::Tree(TreeEvent::Forked { session: copy, .. })) = seen.last() else {
+        panic!("{seen:?}");
+    };
+    for target in [copy, copy, &source, copy] {
+        let (target, opening) = (target.clone(), Opening::Itself);
+        open.host.send(Op::ResumeSession { target, opening });
+        open.opened().await;
+        ran(&mut open, "SessionStart").await;
+        if *copy == open.session.id {
+            open.run("two").await;
+        }
+    }
+    let starts = std::fs::read_to_string(place.work().join("starts.jsonl")).unwrap();
+    let sources = starts
+        .lines()
+        .map(|line| -> Value { serde_json::from_str::<Value>(line).unwrap()["source"].take() });
+    assert_eq!(
+        sources.collect::<Vec<_>>(),
+        ["startup", "fork", "resume", "resume", "resume"]
+    );
+    open.close().await;
 }
 
 #[tokio::test]

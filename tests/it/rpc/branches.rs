@@ -99,12 +99,59 @@ fn a_fork_whose_prompt_cannot_be_stored_leaves_nothing() {
     let drafts = home.home().join("drafts");
     let _ = std::fs::remove_dir_all(&drafts);
     std::fs::write(&drafts, "no folder").unwrap();
-    let refused = wire.refused("fork", json!({"keepOpen": true}));
+    let refused = wire.refused("fork", json!({}));
     assert!(
         refused.starts_with("cannot store the prompt of the fork: "),
         "{refused}"
     );
     assert_eq!(home.sessions(), before);
+    wire.call("shut_down", json!({}));
+    wire.end();
+}
+
+/// The session stays open; `switch_session` opens the copy, whose draft is the prompt. A session without an answer has
+/// nothing to copy.
+#[test]
+fn forks_and_clones_are_stored_next_to_the_open_session() {
+    let home = Home::new();
+    let mut wire = RpcProcess::start(rpc(&home, &script()).args(["--permissions", "yolo"]));
+    let refused = wire.refused("clone", json!({}));
+    assert_eq!(refused, "nothing to clone yet: send a prompt first");
+    let refused = wire.refused("fork", json!({}));
+    assert_eq!(refused, "no earlier prompt on this branch");
+    for prompt in ["only talk", "zztool"] {
+        wire.call("prompt", json!({"message": prompt}));
+        wire.event("agent_settled");
+    }
+    let open = |wire: &mut RpcProcess| {
+        let state = wire.call("get_state", json!({}));
+        (state["sessionId"].clone(), state["messageCount"].clone())
+    };
+    let unknown = json!({"entryId": "00000000"});
+    for command in ["branch", "fork", "fork_worktree"] {
+        let refused = wire.refused(command, unknown.clone());
+        assert_eq!(refused, "no entry `00000000` in this session", "{command}");
+    }
+    let source = open(&mut wire);
+    let forked = wire.call("fork", json!({"keepOpen": false}));
+    let cloned = wire.call("clone", json!({}));
+    assert_eq!(open(&mut wire), source);
+    assert_eq!(forked["prompt"]["text"], "zztool");
+    assert_eq!(cloned["prompt"], Value::Null);
+    for copy in [&forked, &cloned] {
+        assert_eq!(copy["parentSession"], source.0);
+        let path = Path::new(copy["path"].as_str().unwrap());
+        let header = &lines_of(path)[0];
+        assert_eq!(header["id"], copy["session"]);
+        assert_eq!(header["parentSession"], source.0);
+    }
+    let opened = wire.call("switch_session", json!({"target": forked["session"]}));
+    assert_eq!(opened["session"]["id"], forked["session"]);
+    assert_eq!(opened["session"]["path"], forked["path"]);
+    let draft = wire.call("find_unsent", json!({}));
+    assert_eq!(draft["text"], json!("zztool"));
+    wire.call("switch_session", json!({"target": cloned["path"]}));
+    assert_eq!(open(&mut wire), (cloned["session"].clone(), source.1));
     wire.call("shut_down", json!({}));
     wire.end();
 }

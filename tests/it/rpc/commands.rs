@@ -636,8 +636,8 @@ fn keep_sessions(wire: &mut RpcProcess) {
     let forked = wire.call("fork", json!({}));
     assert_eq!(forked["parentSession"], *id);
     let cloned = wire.call("clone", json!({}));
-    assert_ne!(cloned["parentSession"], *id);
-    let clone = wire.call("get_state", json!({}))["sessionFile"].take();
+    assert_eq!(cloned["parentSession"], *id);
+    let clone = &cloned["path"];
     let fresh = wire.call("new_session", json!({}));
     assert_eq!(fresh["session"]["resumed"], false);
     let back = wire.call("switch_session", json!({"target": id}));

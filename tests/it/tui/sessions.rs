@@ -2,7 +2,7 @@
 
 use osier_agent::AgentMessage;
 use osier_llm::scripted::Script;
-use osier_protocol::Event;
+use osier_protocol::{Event, TreeEvent};
 use osier_session::SessionChoice;
 use serde_json::json;
 
@@ -117,12 +117,29 @@ async fn session_open_elsewhere_is_copied_or_opened_read_only() {
     assert!(second.footer().contains("read-only"), "{}", second.footer());
     second.send("my words").shows("read-only session").await;
     assert_eq!(second.editor(), "my words");
-    second.press("ctrl+u").send("/clone");
-    second.shows("the original is unchanged").await;
-    assert!(!second.footer().contains("read-only"));
-    second.send("go on").settled().await;
-    assert!(second.conversation().contains("Elsewhere."));
+    // A copy opens in a tab of its own: here, as another screen.
+    let mut copy = None;
+    let stored = |event: &Event| match event {
+        Event::Tree(TreeEvent::Forked { session, .. }) => {
+            copy = Some(session.clone());
+            true
+        }
+        _ => false,
+    };
+    second.press("ctrl+u").send("/clone").until(stored).await;
+    assert!(second.footer().contains("read-only"), "{}", second.footer());
     second.close().await;
+    let mut copy = Screen::new(90, 24)
+        .script(Script::always("Elsewhere."))
+        .session(SessionChoice::Resume(copy.unwrap()))
+        .with_files_of(&first)
+        .start()
+        .await;
+    assert_eq!(copy.conversation(), shown);
+    assert!(!copy.footer().contains("read-only"));
+    copy.send("go on").settled().await;
+    assert!(copy.conversation().contains("Elsewhere."));
+    copy.close().await;
 
     // The copy is the newest one now: the list has both.
     let mut third = second_screen(&first).start().await;

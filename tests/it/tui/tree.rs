@@ -286,7 +286,7 @@ async fn last_prompt_is_sent_to_another_model() {
     screen.send("/session").shows("file: ").await;
     // Both copies are stored next to this session, which does not change.
     let copied = |event: &Event, text: Option<&str>| {
-        matches!(event, Event::Tree(TreeEvent::Forked { session: Some(_), prompt, .. })
+        matches!(event, Event::Tree(TreeEvent::Forked { prompt, .. })
             if prompt.as_ref().map(|prompt| &*prompt.text) == text)
     };
     screen

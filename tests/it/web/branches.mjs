@@ -101,6 +101,22 @@ await play(async (stage, serve) => {
   await page.locator("#side .session-open", { hasText: "the original" }).click();
   await page.locator("#title", { hasText: "the original" }).waitFor();
   await page.locator(".siblings").first().waitFor();
+
+  // `/clone` shows a copy; `/fork` one before the last prompt, which returns to the input field. The original stays.
+  const shown = () => new URL(page.url()).searchParams.get("session");
+  const source = shown();
+  await say(page, "/clone");
+  await page.locator(".toast", { hasText: "Cloned" }).waitFor();
+  const clone = shown();
+  assert.notEqual(clone, source);
+  await answer("two").waitFor();
+  await say(page, "/fork");
+  await page.waitForFunction(() => document.querySelector("#prompt").value === "two");
+  assert.equal(new Set([source, clone, shown()]).size, 3);
+  assert.equal(await page.locator(".user").count(), 0);
+  await page.goBack();
+  await answer("two").waitFor();
+  assert.equal(shown(), clone);
 });
 
 async function touch(page, node) {

@@ -45,6 +45,7 @@ const OPERATIONS: &[Operation] = &[
     ("compact", 2, Driver::compact),
     ("fork", 2, Driver::fork),
     ("clone", 1, Driver::clone_branch),
+    ("fork in a run", 1, Driver::fork_in_a_run),
     ("switch", 2, Driver::switch),
     ("kill", 2, Driver::restart),
     ("kill in a prompt", 1, Driver::kill_in_a_prompt),
@@ -247,10 +248,15 @@ impl Driver {
     }
 
     /// Waits for the end of the turn and checks its requests.
-    fn ran(&mut self, mut turn: Turn) -> Outcome {
+    fn ran(&mut self, turn: Turn) -> Outcome {
         let settled = |line: &Value| line["type"] == "agent_settled";
         let settled = self.rpc.until(PATIENCE, settled);
         settled.ok_or("the run does not end")?;
+        self.after_run(turn)
+    }
+
+    /// Checks the requests of the turn, and learns its entries.
+    fn after_run(&mut self, mut turn: Turn) -> Outcome {
         let mut request = self.now().context(&self.turns);
         request.push(turn.prompt());
         let mut expected = vec![(turn.model.clone(), request.clone())];
@@ -519,11 +525,11 @@ impl Driver {
         Ok(())
     }
 
-    /// Opens a fork of a random turn: before its prompt, or after its answer.
-    fn fork(&mut self) -> Outcome {
+    /// The end of a fork at a random turn, before its prompt or after its answer, with its parameters.
+    fn fork_target(&mut self) -> Option<(Position, Value)> {
         let turns = self.session().turns.clone();
         if turns.is_empty() {
-            return Ok(());
+            return None;
         }
         let turn = *self.random.pick(&turns);
         let is_first = self.turns[turn].before.is_empty();
@@ -532,8 +538,44 @@ impl Driver {
         } else {
             (self.after(turn), &self.turns[turn].answer_id)
         };
-        let parameters = json!({"entryId": entry});
-        self.copied("fork", parameters, to)
+        Some((to, json!({"entryId": entry})))
+    }
+
+    fn fork(&mut self) -> Outcome {
+        let Some((to, parameters)) = self.fork_target() else {
+            return Ok(());
+        };
+        let forked = self.ask("fork", parameters)?;
+        self.copied(&forked, to)
+    }
+
+    /// Sends a prompt and forks while it runs. The run continues.
+    fn fork_in_a_run(&mut self) -> Outcome {
+        let Some((to, mut line)) = self.fork_target() else {
+            return Ok(());
+        };
+        let turn = self.new_turn();
+        self.server.take();
+        self.send(&turn);
+        self.id += 1;
+        line["id"] = json!(self.id);
+        line["type"] = json!("fork");
+        self.rpc.send(&line);
+        let (mut answer, mut is_settled) = (None, false);
+        while answer.is_none() || !is_settled {
+            let is_awaited =
+                |seen: &Value| seen["id"] == line["id"] || seen["type"] == "agent_settled";
+            let seen = self.rpc.until(PATIENCE, is_awaited);
+            let seen = seen.ok_or("no end of the run, or no fork")?;
+            if seen["type"] == "agent_settled" {
+                is_settled = true;
+            } else {
+                answer = Some(seen);
+            }
+        }
+        self.after_run(turn)?;
+        let forked = answer.unwrap_or_default()["data"].take();
+        self.copied(&forked, to)
     }
 
     fn clone_branch(&mut self) -> Outcome {
@@ -544,15 +586,22 @@ impl Driver {
             editor: None,
             ..self.now().clone()
         };
-        self.copied("clone", json!({}), to)
+        let cloned = self.ask("clone", json!({}))?;
+        self.copied(&cloned, to)
     }
 
-    /// Sends a command that opens a copy of a branch, and checks that its editor has the prompt.
-    fn copied(&mut self, command: &str, parameters: Value, mut to: Position) -> Outcome {
-        let forked = self.ask(command, parameters)?;
+    /// Checks that a copy up to `to` is stored while this session stays open, and opens the copy sometimes.
+    fn copied(&mut self, forked: &Value, mut to: Position) -> Outcome {
         let prompt = to.editor.take().map(|turn| self.turns[turn].prompt());
         same("the editor", &in_editor(&forked["prompt"]), &prompt)?;
         let state = self.ask("get_state", json!({}))?;
+        let open = self.session().id.clone();
+        for id in [&state["sessionId"], &forked["parentSession"]] {
+            same("the open session", &id.as_str(), &Some(&*open))?;
+        }
+        let copy = forked["session"].as_str().unwrap_or_default().to_owned();
+        let path = Path::new(forked["path"].as_str().unwrap_or_default());
+        same("the file of the copy", &path.exists(), &true)?;
         let turns = to.turns();
         // The copy also has the labels of the branch.
         let mut labels = self.session().labels.clone();
@@ -561,18 +610,27 @@ impl Driver {
             .map(|turn| &self.turns[*turn].prompt_id)
             .collect();
         labels.retain(|entry, _| ids.contains(&entry));
-        self.add_session(&state, turns, to);
-        self.session().labels = labels;
+        let mut session = Session::new(copy, turns, to);
+        session.labels = labels;
+        self.sessions.push(session);
+        if self.random.once_in(2) {
+            self.check()?;
+            return self.open_session(self.sessions.len() - 1);
+        }
+        Ok(())
+    }
+
+    fn open_session(&mut self, place: usize) -> Outcome {
+        self.open = place;
+        let id = self.session().id.clone();
+        self.ask("switch_session", json!({"target": id}))?;
         self.new_entries().map(drop)
     }
 
     /// Opens another session.
     fn switch(&mut self) -> Outcome {
         let place = self.random.below(self.sessions.len() as u64);
-        self.open = usize::try_from(place).unwrap_or(0);
-        let id = self.session().id.clone();
-        self.ask("switch_session", json!({"target": id}))?;
-        self.new_entries().map(drop)
+        self.open_session(usize::try_from(place).unwrap_or(0))
     }
 
     /// Kills the program and opens the session again.

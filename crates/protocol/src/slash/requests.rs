@@ -123,10 +123,7 @@ pub(super) fn fan(argument: &str) -> Parsed {
 
 pub(super) fn fork(target: &str) -> Parsed {
     match target {
-        "" => one(TreeOp::Fork {
-            entry_id: None,
-            keep_open: false,
-        }),
+        "" => one(TreeOp::Fork { entry_id: None }),
         "worktree" => one(TreeOp::ForkWorktree { entry_id: None }),
         other => Err(format!("unknown target `{other}`; expected `worktree`")),
     }

@@ -64,7 +64,7 @@ table! {
     "budget" Session "[USD|N tokens|N turns|off]" "Show or change the budget of the session"
         .values(&["off"]).everywhere(requests::budget);
     "clone" Session "" "Copy the branch into a new session"
-        .by_word().on_screens().sends(|_| requests::one(TreeOp::Clone { keep_open: false }));
+        .by_word().on_screens().sends(|_| requests::one(TreeOp::Clone));
     "close" Tabs "" "Close the tab; the session stays stored" .key("close_session").by_word().on_screens();
     "copy" Conversation "" "Copy the last answer" .key("copy_answer").on_screens();
     "copy-code" Conversation "" "Copy the last code block" .key("copy_code");

@@ -40,16 +40,7 @@ pub fn describe(event: &Event) -> Option<String> {
                 total.input, total.output, total.cache_read, spending.tool_calls, total.cost.total
             )
         }
-        Event::Tree(TreeEvent::ContextReport { report, .. }) => {
-            let mut text = format!(
-                "{} of {} tokens are in use ({} are reserved for output).",
-                report.used, report.window, report.reserve
-            );
-            for part in &report.parts {
-                let _ = write!(text, "\n- {}: {} tokens", part.kind.name(), part.tokens);
-            }
-            text
-        }
+        Event::Tree(event) => return describe_tree(event),
         Event::Agent(event) => return describe_agent(event),
         Event::McpServers { servers } if servers.is_empty() => "No MCP servers.".to_owned(),
         Event::McpServers { servers } => {
@@ -126,6 +117,27 @@ fn session(status: &Status) -> String {
         usage.output,
         usage.cache_read,
     )
+}
+
+/// The text of an event about the session tree.
+fn describe_tree(event: &TreeEvent) -> Option<String> {
+    Some(match event {
+        TreeEvent::ContextReport { report, .. } => {
+            let mut text = format!(
+                "{} of {} tokens are in use ({} are reserved for output).",
+                report.used, report.window, report.reserve
+            );
+            for part in &report.parts {
+                let _ = write!(text, "\n- {}: {} tokens", part.kind.name(), part.tokens);
+            }
+            text
+        }
+        TreeEvent::Forked { session, path, .. } => {
+            let path = path::below_home(path);
+            format!("Copied to the session `{session}`: `{path}`. This session stays open.")
+        }
+        _ => return None,
+    })
 }
 
 /// The same for an event of the agent.

@@ -139,8 +139,6 @@ impl Actor {
 
     pub(super) fn start_hooks(&mut self, source: Source) {
         let Some(session) = &self.session else { return };
-        let resumed = source == Source::Startup && session.info().resumed;
-        let source = if resumed { Source::Resume } else { source };
         let hooks = session.policy.hooks().cloned();
         let model = self.selection.models.chosen();
         let continues = matches!(source, Source::Resume | Source::Fork);

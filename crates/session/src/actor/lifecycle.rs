@@ -99,6 +99,7 @@ impl Actor {
                 if let Some(last) = session.last_message() {
                     self.progress.usage.saw(last);
                 }
+                let source = session.source(source);
                 self.publish(session.opened_event());
                 if let Some(elsewhere) = session.elsewhere() {
                     let elsewhere = Box::new(elsewhere.clone());

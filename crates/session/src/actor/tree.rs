@@ -6,19 +6,17 @@ use std::sync::Arc;
 use super::BUSY;
 use super::run::Actor;
 use crate::agents::fan::{Fan, FanOutcome, LaneTarget, LastingWorktree, lane_models};
-use crate::choices::{BranchChoices, Origin};
+use crate::choices::BranchChoices;
 use crate::conversation::tree::{LeftBranch, Moved, Target, Then, TreeContext, TreeOutcome};
 use crate::cx::NO_SESSION;
-use crate::extensions::hooks::Source;
 use crate::files::checkpoints::SessionFiles;
 use crate::models::Models;
 use crate::sessions::open_session::{copy, directory};
-use crate::setup::SessionChoice;
 use futures_util::future::FutureExt as _;
 use osier_agent::{Severity, UserMessage};
 use osier_protocol::{Event, FilesAt, ForkFiles, TreeEvent, TreeOp};
 use osier_store::prompt_draft::{PromptDraft, PromptDraftFile};
-use osier_store::{SessionError, State, header_from_name};
+use osier_store::{SessionError, State};
 use osier_tools::READ;
 
 /// Files of a fork that are not as at its point and have their own notices.
@@ -48,20 +46,15 @@ impl Actor {
             fans: &fans,
         };
         match session.tree.apply(op, context).await {
-            Some(TreeOp::Fork {
-                entry_id,
-                keep_open,
-            }) => {
+            Some(TreeOp::Fork { entry_id }) => {
                 let target = match entry_id {
                     None => Target::LastPrompt,
                     entry_id => Target::Before(entry_id),
                 };
-                self.fork(target, keep_open, None).await;
+                self.fork(target, None).await;
             }
             Some(TreeOp::ForkWorktree { entry_id }) => self.fork_worktree(entry_id).await,
-            Some(TreeOp::Clone { keep_open }) => {
-                self.fork(Target::Current, keep_open, None).await;
-            }
+            Some(TreeOp::Clone) => self.fork(Target::Current, None).await,
             Some(TreeOp::FanOut { models, prompt }) => self.fan_out(&models, prompt).await,
             Some(TreeOp::TakeLane { lane, force }) => self.apply_lane(lane, force).await,
             Some(TreeOp::EndFan) => self.end_fan().await,
@@ -191,7 +184,7 @@ impl Actor {
             Models::load(&setup.in_directory(cwd)).map(drop)
         });
         match models.await {
-            Ok(Ok(())) => self.fork(target, true, Some((made, files))).await,
+            Ok(Ok(())) => self.fork(target, Some((made, files))).await,
             Ok(Err(error)) => {
                 self.notice(Severity::Error, format!("no worktree was made: {error}"));
             }
@@ -237,13 +230,9 @@ impl Actor {
         }
     }
 
-    /// Opens a copy of the branch up to `target`, or only stores it, in the working directory of a `worktree`.
-    async fn fork(
-        &mut self,
-        target: Target,
-        keep_open: bool,
-        worktree: Option<(LastingWorktree, ForkFiles)>,
-    ) {
+    /// Stores a copy of the branch up to `target` as a session of its own, in the directory of a `worktree` if there is one. A
+    /// fork never takes the place of the session that it comes from.
+    async fn fork(&self, target: Target, worktree: Option<(LastingWorktree, ForkFiles)>) {
         let Some(session) = &self.session else { return };
         if session.store.path().is_none() {
             let text = "this session is not stored: it cannot be copied";
@@ -254,33 +243,36 @@ impl Actor {
         let cwd = elsewhere.clone().unwrap_or_else(|| self.setup.cwd.clone());
         let store = session.store.clone();
         let setup = self.setup.clone();
-        let origin = Origin::Continued(session.first.clone());
         let is_clone = target == Target::Current;
-        // A fork never ends the run of the session that it comes from.
-        let stays = self.is_streaming() || (keep_open && !session.store.is_read_only());
         let copied = osier_base::task::spawn_blocking(move || {
             let found = target.find(store.index())?;
-            let files = target.files(&found, store.index());
+            let files_of = target.files(&found, store.index());
             let (leaf, prompt) = found;
             if is_clone && !store.index().has_context(leaf.as_deref()) {
                 return Err("nothing to clone yet: send a prompt first".to_owned());
             }
-            let path = copy(
+            let copied = copy(
                 &directory(&setup)?,
                 &cwd,
                 &store,
-                (leaf.as_deref(), files.as_deref()),
+                (leaf.as_deref(), files_of.as_deref()),
             );
-            let path = path.map_err(|error: SessionError| error.to_string())?;
+            let (path, id) = copied.map_err(|error: SessionError| error.to_string())?;
             let prompt = prompt.map(|(_, prompt)| prompt);
-            let id = header_from_name(&path).map(|header| header.id);
-            if let (true, Some(id), Some(prompt)) = (stays, &id, &prompt)
-                && let Err(error) = store_draft(&setup.folders.drafts(), id, &cwd, prompt)
+            if let Some(prompt) = &prompt
+                && let Err(error) = store_draft(&setup.folders.drafts(), &id, &cwd, prompt)
             {
                 remove_copy(&path);
                 return Err(format!("cannot store the prompt of the fork: {error}"));
             }
-            Ok((path, id, store.id().to_owned(), prompt))
+            Ok(TreeEvent::Forked {
+                parent_session: store.id().to_owned(),
+                session: id,
+                path,
+                prompt: prompt.map(Box::new),
+                cwd: elsewhere,
+                files,
+            })
         });
         let copied = copied.await.unwrap_or_else(|error| Err(error.to_string()));
         if copied.is_ok()
@@ -291,27 +283,7 @@ impl Actor {
         }
         match copied {
             Err(message) => self.notice(Severity::Error, message),
-            Ok((_, session @ Some(_), parent_session, prompt)) if stays => {
-                self.tell_tree(TreeEvent::Forked {
-                    parent_session,
-                    prompt,
-                    session,
-                    cwd: elsewhere,
-                    files,
-                });
-            }
-            Ok((path, _, parent_session, prompt)) => {
-                self.close("other").await;
-                let choice = (SessionChoice::File(path), origin);
-                self.open(choice, Source::Fork).await;
-                self.tell_tree(TreeEvent::Forked {
-                    parent_session,
-                    prompt,
-                    session: None,
-                    cwd: None,
-                    files: None,
-                });
-            }
+            Ok(forked) => self.tell_tree(forked),
         }
     }
 

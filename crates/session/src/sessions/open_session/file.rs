@@ -77,7 +77,8 @@ pub(super) fn open_file(
     let copy_of = |path: &Path| {
         let (source, _) = SessionStore::open_read_only(path)?;
         let (leaf, files) = (source.index().leaf(), source.index().position());
-        copy(directory, cwd, &source, (leaf.as_deref(), files.as_deref()))
+        let copied = copy(directory, cwd, &source, (leaf.as_deref(), files.as_deref()));
+        copied.map(|(path, _)| path)
     };
     let open_copy = |path: &Path| -> Result<Opened, OpenError> {
         let (store, ending) = SessionStore::open_copy(&copy_of(path)?)?;
@@ -144,13 +145,13 @@ pub(crate) fn copy(
     cwd: &Path,
     source: &SessionStore,
     (leaf, files): (Option<&str>, Option<&str>),
-) -> Result<PathBuf, SessionError> {
+) -> Result<(PathBuf, String), SessionError> {
     let mut header = Header::new(cwd);
     header.parent_session = Some(source.id().to_owned());
     let path = directory.path_for(&header);
     let tree = source.index().read(Clone::clone);
     fork(&tree, (leaf, files), path.clone(), &header)?;
-    Ok(path)
+    Ok((path, header.id))
 }
 
 /// Lets the session at `path` continue in the directory of `setup`. Returns its file.

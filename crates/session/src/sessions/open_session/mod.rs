@@ -31,6 +31,7 @@ use crate::conversation::tree::TreeState;
 use crate::cx::ActiveSession;
 use crate::emitter::Callback;
 use crate::extensions::hook_services::{QuestionHooks, SessionServices};
+use crate::extensions::hooks::Source;
 use crate::extensions::mcp::{self, is_server_tool};
 use crate::extensions::sampling::SessionSampler;
 use crate::files::checkpoints::SessionFiles;
@@ -219,6 +220,17 @@ impl OpenSession {
 
     pub(crate) fn info(&self) -> &SessionInfo {
         &self.info
+    }
+
+    /// How the session was started, until the opening is announced.
+    pub(crate) fn source(&self, source: Source) -> Source {
+        match source {
+            Source::Startup | Source::Resume if is_new_fork(&self.store, &self.messages) => {
+                Source::Fork
+            }
+            Source::Startup if self.info.resumed => Source::Resume,
+            source => source,
+        }
     }
 
     /// The last message of the conversation, until the opening is announced.
@@ -438,6 +450,13 @@ fn restored(ending: Option<Ending>) -> (Vec<StoredMessage>, bool, State) {
         return (Vec::new(), true, State::default());
     };
     (ending.messages, ending.at_start, ending.state)
+}
+
+/// Whether the session is a copy of another one, without a message that is newer than the copy.
+fn is_new_fork(store: &SessionStore, messages: &[StoredMessage]) -> bool {
+    let header = store.header();
+    let is_copied = |last: &StoredMessage| header.begins_after(last.message.timestamp());
+    header.parent_session.is_some() && messages.last().is_none_or(is_copied)
 }
 
 /// The messages before the end of the session.

@@ -301,9 +301,9 @@ macro_rules! commands {
                 Rewind "rewind" .feature().queries(&["history", "checkpoint", "checkpoints", "back"]);
                 FanOut "fan" .feature().parse(|models| arguments::sent("fan", models))
                     .queries(&["parallel", "compare", "worktree"]);
-                Fork "fork" .actions(|| vec![TreeOp::Fork { entry_id: None, keep_open: true }.into()])
+                Fork "fork" .actions(|| vec![TreeOp::Fork { entry_id: None }.into()])
                     .queries(&["branch"]);
-                CloneSession "clone" .actions(|| vec![TreeOp::Clone { keep_open: true }.into()]);
+                CloneSession "clone" .actions(|| vec![TreeOp::Clone.into()]);
             }
         }
     };

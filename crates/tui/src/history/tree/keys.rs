@@ -292,10 +292,7 @@ impl Component<Command, Action> for TreeView {
             Command::TreeFiles => self.preview_files(cx),
             Command::TreeFork => {
                 cx.push(Action::CloseLayer);
-                let fork = |id| TreeOp::Fork {
-                    entry_id: Some(id),
-                    keep_open: true,
-                };
+                let fork = |id| TreeOp::Fork { entry_id: Some(id) };
                 self.on_entry(fork, cx);
             }
             Command::TreeForkWorktree => {

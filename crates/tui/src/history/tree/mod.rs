@@ -225,7 +225,7 @@ impl Tree {
                 self.check_files(from.as_ref(), cx.outbox);
             }
             TreeEvent::Forked {
-                session: Some(session),
+                session,
                 prompt,
                 cwd,
                 files,
@@ -233,7 +233,7 @@ impl Tree {
             } => {
                 let notice = match cwd {
                     Some(cwd) => worktree_notice(cwd, *files),
-                    None => fork_notice(cx.session, prompt.as_ref()),
+                    None => fork_notice(cx.session, prompt.as_deref()),
                 };
                 let stored = StoredSession {
                     target: session.clone(),
@@ -241,11 +241,6 @@ impl Tree {
                     opening: Opening::Itself,
                 };
                 cx.outbox.push(TabRequest::OpenFork(stored, notice));
-            }
-            TreeEvent::Forked { prompt, .. } => {
-                cx.prompt.return_prompt(prompt.as_ref());
-                let text = "new session with a copy of the branch; the original is unchanged";
-                cx.outbox.push(Toast::info(text));
             }
             TreeEvent::BranchSummaryStart => {
                 cx.activity.begin(cx.now);
