@@ -245,7 +245,7 @@ async fn undo_is_complete_or_not_begun_after_a_kill_anywhere() {
 
 #[tokio::test]
 async fn lane_is_taken_completely_or_not_at_all_after_a_kill_anywhere() {
-    // What the lane wrote is recorded already.
+    // The files of the lane are recorded already.
     let kills = kill_everywhere("lane").await;
     assert!(kills >= 15, "{kills}");
 }

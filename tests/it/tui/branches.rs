@@ -50,9 +50,9 @@ async fn written() -> (Screen, PathBuf) {
 /// Opens the list of prompts with two presses.
 async fn list_prompts(screen: &mut Screen) {
     screen.press("esc");
-    eprintln!("{}", screen.screen());
     screen.shows("esc again to go back").await;
     screen.press("esc").shows("stay here").await;
+    screen.shows("❯ write one").await;
 }
 
 fn read(path: &PathBuf) -> String {

@@ -1,13 +1,15 @@
 //! Checkpoints: comparing and restoring the files of a session, in the background.
 
+mod history;
 mod interrupted;
+mod lanes;
 mod pruning;
 mod review;
 mod working_tree;
 
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::cx::Cx;
@@ -183,8 +185,8 @@ impl SessionFiles {
                 self.restore(&emitter, how, move || planning.plan(&at))
                     .await;
             }
-            CheckpointOp::UndoRestore => self.step(RestoreStep::Undo, &emitter).await,
-            CheckpointOp::RedoRestore => self.step(RestoreStep::Redo, &emitter).await,
+            CheckpointOp::UndoRestore => self.step_restore(RestoreStep::Undo, &emitter).await,
+            CheckpointOp::RedoRestore => self.step_restore(RestoreStep::Redo, &emitter).await,
             CheckpointOp::Review { pieces, tell } => {
                 self.review(&emitter, pieces, tell, &agent).await;
             }
@@ -335,61 +337,6 @@ impl SessionFiles {
         let appended = self.append(parent, &checkpoint).await;
         appended.map_err(|error| format!("the present files were not recorded: {error}"))?;
         fault::point();
-        Ok(())
-    }
-
-    /// The state of the working directory, and the one with `paths` as they are in the copy `source`. Blocks.
-    ///
-    /// # Errors
-    /// The files cannot be read or stored.
-    pub(crate) fn capture_copy(
-        &self,
-        source: &Path,
-        paths: &[PathBuf],
-        base: Option<StateId>,
-    ) -> Result<(StateId, StateId), CheckpointError> {
-        let base = match base {
-            Some(base) => base,
-            None => self.files.capture()?.id,
-        };
-        let copy = self.files.capture_with(base, source, paths)?;
-        Ok((base, copy))
-    }
-
-    /// Records the files of lanes that have ended below their branches, so that a branch has its files when the copies are
-    /// gone. `before` are the states of the working directory and of the lanes when they began.
-    pub(crate) async fn record_lanes(
-        &self,
-        before: (StateId, StateId),
-        lanes: Vec<(String, StateId)>,
-    ) -> Result<(), String> {
-        let latest = last(self.session.index());
-        let checkpoint = |state, moment| Checkpoint {
-            state,
-            moment,
-            by_hand: Vec::new(),
-            since: None,
-            from: None,
-            step: None,
-        };
-        self.append(None, &checkpoint(before.0, Moment::Before))
-            .await?;
-        for (tip, state) in lanes {
-            let turn = self.session.index().turn(&tip).map(|turn| turn.prompt);
-            let begun = checkpoint(before.1, Moment::Before);
-            self.append(turn.as_deref(), &begun).await?;
-            self.append(Some(&tip), &checkpoint(state, Moment::After))
-                .await?;
-        }
-        // The state recorded last is that of the working directory, with what other programs changed.
-        let files = self.files.clone();
-        let present = background(move || {
-            let present = files.capture()?.id;
-            Ok(Checkpoint::before(&files, present, latest))
-        });
-        let present = present.await?;
-        self.append(None, &present).await?;
-        self.checkpointer.moved(present.state);
         Ok(())
     }
 
@@ -544,38 +491,6 @@ impl SessionFiles {
             }
             None => Ok(None),
         }
-    }
-
-    /// Undoes a restore, or makes it again.
-    async fn step(&self, step: RestoreStep, emitter: &Emitter) {
-        let planning = self.clone();
-        let how = Restoring {
-            by_hand: false,
-            is_expected: false,
-            step: Some(step),
-        };
-        self.restore(emitter, how, move || planning.plan_step(step))
-            .await;
-    }
-
-    /// The plan for a step in the history of restores: it covers only the files that the restore changed. `None` at the end
-    /// of the history.
-    fn plan_step(&self, step: RestoreStep) -> Result<Option<Plan>, CheckpointError> {
-        let (done, undone) = restores(self.session.index().checkpoints_after_start());
-        let list = match step {
-            RestoreStep::Undo => &done,
-            RestoreStep::Redo => &undone,
-        };
-        let Some((found, checkpoint, from)) = list.last() else {
-            return Ok(None);
-        };
-        let changed = self.files.paths_between(*from, checkpoint.state)?;
-        let target = match step {
-            RestoreStep::Undo => *from,
-            RestoreStep::Redo => checkpoint.state,
-        };
-        let plan = self.plan_from(found, target)?;
-        Ok(Some(plan.limited_to(&changed.into_iter().collect())))
     }
 
     /// Restores the files of `root`, a copy of the working directory, to a recorded state. Changes by hand since then stay,
@@ -783,30 +698,6 @@ fn as_applied(turns: Vec<Entry>) -> Vec<(Entry, Checkpoint)> {
         kept.push((entry, checkpoint));
     }
     kept
-}
-
-/// A restore, and the state before it.
-type RecordedRestore = (Entry, Checkpoint, StateId);
-
-/// The restores since the last turn that changed files: those that can be undone and those that were, the next one last.
-fn restores(checkpoints: Vec<Entry>) -> (Vec<RecordedRestore>, Vec<RecordedRestore>) {
-    let (mut done, mut undone) = (Vec::new(), Vec::new());
-    for (entry, checkpoint) in checkpoints.into_iter().filter_map(parse) {
-        match (checkpoint.moment, checkpoint.step, checkpoint.from) {
-            (Moment::After, ..) => {
-                done.clear();
-                undone.clear();
-            }
-            (Moment::Restore, None, Some(from)) => {
-                undone.clear();
-                done.push((entry, checkpoint, from));
-            }
-            (Moment::Restore, Some(RestoreStep::Undo), _) => undone.extend(done.pop()),
-            (Moment::Restore, Some(RestoreStep::Redo), _) => done.extend(undone.pop()),
-            (Moment::Before | Moment::Restore, ..) => {}
-        }
-    }
-    (done, undone)
 }
 
 /// The checkpoints of the last turn of the branch.
