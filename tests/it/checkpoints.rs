@@ -98,7 +98,7 @@ async fn send(open: &mut OpenSession, op: CheckpointOp) -> (Vec<FileChange>, Vec
         })
         .await;
     match events.last() {
-        Some(Event::Checkpoint(CheckpointEvent::FilesRestored { changes, left })) => {
+        Some(Event::Checkpoint(CheckpointEvent::FilesRestored { changes, left, .. })) => {
             (changes.clone(), left.clone())
         }
         _ => unreachable!("waited for it"),
@@ -146,7 +146,7 @@ async fn files_are_restored_to_a_prompt_and_the_restore_is_undone() {
     assert_eq!(read("a.txt").as_deref(), Some("two\n"));
     assert_eq!(read("gen/b.txt").as_deref(), Some("made\n"));
     assert_eq!(read("old.txt"), None);
-    let (_, left) = send(&mut open, CheckpointOp::UndoRestore).await;
+    let (_, left) = send(&mut open, CheckpointOp::RedoRestore).await;
     assert_eq!(left, []);
     assert_eq!(read("a.txt"), None);
     open.close().await;

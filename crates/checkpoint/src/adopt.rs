@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::CheckpointError;
 use super::plan::{Plan, Step};
-use super::state::{Content, State};
+use super::state::{Content, State, StateId};
 use super::store::CheckpointStore;
 
 /// Maximum number of times that the files are read if other programs change them meanwhile.
@@ -57,6 +57,29 @@ impl CheckpointStore {
         Err(CheckpointError::Changing { root })
     }
 
+    /// Records the state `base` with `paths` as they are in the directory `source`, such as the copy of a lane.
+    ///
+    /// # Errors
+    /// The state or a file cannot be read or stored.
+    pub fn capture_with(
+        &self,
+        base: StateId,
+        source: &Path,
+        paths: &[PathBuf],
+    ) -> Result<StateId, CheckpointError> {
+        let _lock = self.share()?;
+        let mut state = State::load(&self.objects, base)?;
+        for path in paths.iter().filter(|path| is_adopted(source, path)) {
+            match self.store_content(source, path)? {
+                Some(content) => state.paths.insert(path.clone(), content),
+                None => state.paths.remove(path),
+            };
+        }
+        let id = state.store(&self.objects)?;
+        self.objects.sync()?;
+        Ok(id)
+    }
+
     /// The changes that adopt `paths`, compared with the recorded `state`; `None` if a file has changed since `state`.
     fn steps_to_adopt(
         &self,
@@ -66,9 +89,7 @@ impl CheckpointStore {
     ) -> Result<Option<Found>, CheckpointError> {
         let (mut steps, mut unrecorded) = (Vec::new(), Vec::new());
         for path in paths {
-            // A copy of the project has no repositories.
-            let is_repository = path.file_name() == Some(OsStr::new(".git"));
-            if is_repository || source.join(path).symlink_metadata().is_ok_and(is_special) {
+            if !is_adopted(source, path) {
                 continue;
             }
             let from = self.store_content(&self.root(), path)?;
@@ -93,6 +114,12 @@ impl CheckpointStore {
         }
         Ok(Some((steps, unrecorded)))
     }
+}
+
+/// Whether a path of a copy is adopted. A copy of the project has no repositories.
+fn is_adopted(source: &Path, path: &Path) -> bool {
+    let is_repository = path.file_name() == Some(OsStr::new(".git"));
+    !is_repository && !source.join(path).symlink_metadata().is_ok_and(is_special)
 }
 
 /// Reading a pipe or a device would wait.

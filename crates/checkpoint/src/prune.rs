@@ -362,6 +362,7 @@ mod tests {
                 by_hand: Vec::new(),
                 since: None,
                 from: None,
+                step: None,
             };
             let entry = Entry {
                 id: "00000001".into(),

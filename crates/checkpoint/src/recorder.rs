@@ -16,7 +16,7 @@ use super::store::CheckpointStore;
 use osier_agent::{
     CheckedCall, Interceptor, RunOutcome, StopRun, ToolDecision, ToolResultMessage, UserMessage,
 };
-use osier_protocol::EntryKind;
+use osier_protocol::{EntryKind, RestoreStep};
 use osier_store::SessionStore;
 use osier_tools::ToolEffect;
 
@@ -58,6 +58,9 @@ pub struct Checkpoint {
     /// With `Restore`: the state before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<StateId>,
+    /// With `Restore`: it undid an earlier restore, or made it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<RestoreStep>,
 }
 
 impl Checkpoint {
@@ -81,6 +84,7 @@ impl Checkpoint {
             by_hand: if since.is_some() { Vec::new() } else { by_hand },
             since,
             from: None,
+            step: None,
         }
     }
 

@@ -31,9 +31,13 @@ osier_base::requests! {
             #[serde(default)]
             by_hand: bool,
         },
-        /// Undo the last `restore_files`. A second call redoes it.
+        /// Undo the last `restore_files`; a second call undoes the one before. The next turn that changes files ends the
+        /// history of restores.
         #[request(Files, Change => FilesRestored)]
         UndoRestore,
+        /// Redo the restore that `undo_restore` has undone last.
+        #[request(Files, Change => FilesRestored)]
+        RedoRestore,
         /// Return the diffs of the files over a part of the session, or against the checked-out commit.
         #[request(Files, None)]
         ReadFileDiffs {
@@ -118,6 +122,9 @@ pub enum FilesAt {
     Undone { entry_id: String },
     /// Before the files were restored after the undo that the last `redo_prompt` reverted: only those that were restored.
     Redone,
+    /// The state when the conversation was last at the current position, with changes by hand; else the state at the
+    /// current entry.
+    Returned,
     /// The state at an entry: before a prompt, after any other entry.
     Entry { entry_id: String },
 }
@@ -165,6 +172,9 @@ checkpoint_events! {
             changes: Vec<FileChange>,
             /// Files that were not restored, with the reason.
             left: Vec<Unrestored>,
+            /// A step in the history of restores.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            step: Option<RestoreStep>,
         },
         /// The user or another program changed or removed files since the model last read or wrote them. Sent once per change,
         /// when the next request to the model contains a reminder with these paths.
@@ -175,6 +185,17 @@ checkpoint_events! {
             more: u64,
         },
     }
+}
+
+/// A step in the history of restores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RestoreStep {
+    /// A restore was undone.
+    Undo,
+    /// A restore that was undone was made again.
+    Redo,
 }
 
 /// The number of changed lines of one file.

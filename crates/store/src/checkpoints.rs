@@ -36,7 +36,8 @@ impl SessionTree {
         let near = if self.tag(at) == Tag::User {
             self.below(at, true)
         } else {
-            let mut recorded = self.checkpoints().filter(|number| *number > at);
+            // A lane that was applied has two: that of its copy, and that of the directory.
+            let mut recorded = self.checkpoints().rev().take_while(|number| *number > at);
             recorded.find(|number| self.walk(Some(*number)).nth(1) == Some(at))
         };
         let earlier = || self.checkpoints().rev().find(|number| *number < at);
@@ -141,6 +142,12 @@ impl EntryIndex {
         later.collect()
     }
 
+    /// All checkpoints of the session, oldest first.
+    pub fn checkpoints_after_start(&self) -> Vec<Entry> {
+        let all = self.entries(|tree| tree.checkpoints().collect::<Vec<u32>>());
+        all.collect()
+    }
+
     /// The checkpoints of the turns after the entry `above` on the branch of the entry `to`, oldest first.
     pub fn checkpoints_between(&self, above: Option<&str>, to: &str) -> Vec<Entry> {
         let found = self.entries(|tree| {
@@ -164,6 +171,16 @@ impl EntryIndex {
                 .collect()
         });
         found.collect()
+    }
+
+    /// Whether a move has left the current position, and the first checkpoint that was stored after the last such move.
+    pub fn checkpoint_after_leaving(&self) -> (bool, Option<Entry>) {
+        let left = self.read(|tree| tree.positions().left_by(tree.position()));
+        let mut found = self.entries(|tree| {
+            let later = tree.checkpoints().filter(|number| Some(*number) > left);
+            later.take(1).collect::<Vec<u32>>()
+        });
+        (left.is_some(), found.next().filter(|_| left.is_some()))
     }
 
     /// The prompt at or above the entry `id`, and the end of its turn. Follows the current branch if it contains the entry,

@@ -30,6 +30,8 @@ pub struct Positions {
     forward: Vec<Position>,
     /// The number of the move that the last move reverted, if it undid a prompt.
     redone: Option<u32>,
+    /// The number of the last move that left each position, oldest first.
+    leaving: Vec<(Position, u32)>,
     /// The positions that were left last, for entries elsewhere. They count until a move says that the leaf stays.
     strays: Vec<Position>,
     /// Entries of positions that were deleted. Their positions stay in the lists, so that reading the session file again gives the same
@@ -56,6 +58,21 @@ impl Positions {
         let undone = self.back.iter().filter(|left| left.undo.is_some());
         let newest = self.newest_of(undone.map(|left| left.position), from);
         newest.filter(|_| self.strays.is_empty())
+    }
+
+    /// The number of the last move that left the position `from`.
+    pub(super) fn left_by(&self, from: Position) -> Option<u32> {
+        let mut leaving = self.leaving.iter();
+        let found = leaving.find(|(position, _)| *position == from);
+        found.map(|(_, number)| *number)
+    }
+
+    fn leave(&mut self, from: Position, number: u32) {
+        self.leaving.retain(|(position, _)| *position != from);
+        self.leaving.push((from, number));
+        if self.leaving.len() > 2 * LIMIT {
+            self.leaving.drain(..LIMIT);
+        }
     }
 
     /// The number of the move that undid a prompt and that `redo` reverts: the last one, or with `is_done` the one that the
@@ -142,6 +159,9 @@ impl Positions {
         }
         self.continued();
         self.redone = None;
+        if from != to {
+            self.leave(from, number);
+        }
         match jump {
             // A deletion made both positions equal, so nothing moves.
             _ if from == to => {}
@@ -203,6 +223,14 @@ mod tests {
         let positions = moved(9, &elsewhere);
         assert_eq!(positions.newest(5), [2, 3, 9]);
         assert_eq!(positions.forward(at(5)), None);
+    }
+
+    #[test]
+    fn the_last_move_that_left_a_position_is_known() {
+        let steps = [(2, Jump::Usual), (3, Jump::Usual), (2, Jump::Back)];
+        let positions = moved(9, &[&steps[..], &[(9, Jump::Back)]].concat());
+        let left_by = [9, 2, 3, 4].map(|leaf| positions.left_by(at(leaf)));
+        assert_eq!(left_by, [Some(100), Some(103), Some(102), None]);
     }
 
     #[test]

@@ -111,7 +111,7 @@ async fn restore(
     };
     let (restored, problems) = answers(session, events, Op::Checkpoint(op)).await?;
     let restored = restored.into_iter().find_map(|event| match event {
-        Event::Checkpoint(CheckpointEvent::FilesRestored { changes, left }) => {
+        Event::Checkpoint(CheckpointEvent::FilesRestored { changes, left, .. }) => {
             Some((changes, left))
         }
         _ => None,

@@ -379,6 +379,10 @@ fn change_files(wire: &mut RpcProcess, home: &Home) {
     assert!(!made.exists());
     wire.call("undo_restore", json!({}));
     assert!(made.exists());
+    wire.call("redo_restore", json!({}));
+    assert!(!made.exists());
+    wire.call("undo_restore", json!({}));
+    assert!(made.exists());
     let diff = diffs["files"][0]["diff"].as_str().unwrap();
     let hunk = &diff[diff.find("@@").unwrap()..];
     let piece = json!({"path": "made.txt", "hunk": hunk, "rejected": true});

@@ -13,6 +13,7 @@ mod support;
 mod appearance;
 mod attachments;
 mod auto_review;
+mod branches;
 mod changes;
 mod colours;
 mod contrast;

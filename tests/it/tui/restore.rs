@@ -39,7 +39,7 @@ async fn files_are_restored_after_an_undo_and_redone() {
     screen.shows("Written.").await;
     screen
         .send("/restore never ever")
-        .shows("unknown argument never ever; expected undo or one entry")
+        .shows("unknown argument never ever; expected undo, redo or one entry")
         .await;
 }
 

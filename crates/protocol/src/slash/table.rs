@@ -96,8 +96,8 @@ table! {
         .key("refresh_models").everywhere(|_| requests::one(Op::RefreshModels));
     "reload" Settings "" "Reload settings, keymaps, themes, hooks and skills"
         .everywhere(|_| requests::one(Op::Reload));
-    "restore" Files "[ENTRY|undo]" "Restore files to this point; `undo` reverts it"
-        .key("restore_files").values(&["undo"]).on_screens();
+    "restore" Files "[ENTRY|undo|redo]" "Restore files to this point; undo or redo restores"
+        .key("restore_files").values(&["undo", "redo"]).on_screens();
     "retry" Run "[MODEL]" "Continue a failed run; with a model, retry as a branch"
         .by_word().on_screens().sends(requests::retry);
     "role" Model "[plan|edit [MODEL]]" "Switch to the model of the other role"

@@ -143,6 +143,7 @@ const ACTIONS: &[&str] = &[
     "tree_menu",
     "tree_parent",
     "tree_child",
+    "tree_end",
     "previous_sibling",
     "next_sibling",
     "tree_delete",

@@ -11,6 +11,19 @@ use osier_protocol::{CheckpointOp, DiffRange, IndexOp, Mark, Op, Reviewed, Trans
 /// the words that a search found in it.
 pub(crate) type ExpectedEntry = (String, (String, String));
 
+/// The fate of the files after a move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FilesAfter {
+    /// They stay; a notice appears when they differ.
+    Stay,
+    /// A step back or forward: if they differ from those of the last visit, a list offers to restore them.
+    Return,
+    /// The list of file changes opens for review.
+    List,
+    /// They are restored: the user has chosen that already.
+    Restored,
+}
+
 /// One action.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Action {
@@ -47,9 +60,7 @@ pub(crate) enum Action {
     /// Moves to another entry of the tree.
     Move {
         op: TreeOp,
-        /// Whether the list of file changes opens for review; if not, a notice appears when files
-        /// differ.
-        files: bool,
+        files: FilesAfter,
     },
     /// Opens a stored session. If it is open already, shows its tab.
     OpenSession {

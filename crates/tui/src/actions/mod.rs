@@ -8,7 +8,7 @@ pub(crate) mod outbox;
 pub(crate) mod shell_commands;
 
 pub use action::Toast;
-pub(crate) use action::{Action, ExpectedEntry, SubagentDraft};
+pub(crate) use action::{Action, ExpectedEntry, FilesAfter, SubagentDraft};
 pub use command::Command;
 pub use effect::{Effect, NewBinding, StoredSession, TabRequest, Viewer};
 pub(crate) use outbox::Outbox;

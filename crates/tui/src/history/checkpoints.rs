@@ -1,14 +1,14 @@
 //! Restoring files: the previews and results on screen.
 
-use crate::actions::command::{UNDO, preview as undo_preview};
-use crate::actions::{Action, Outbox, Toast};
+use crate::actions::command::UNDO;
+use crate::actions::{Action, FilesAfter, Outbox, Toast};
 use crate::conversation::Transcript;
 use crate::drawing::{MenuItem, Overlays, Picker};
 use osier_agent::Severity;
 use osier_base::text;
 use osier_protocol::{
-    ChangeKind, ChangedLines, CheckpointEvent, CheckpointOp, FileChange, FilesAt, Op, TreeOp,
-    Unrestored, changed_outside,
+    ChangeKind, ChangedLines, CheckpointEvent, CheckpointOp, FileChange, FilesAt, Op, RestoreStep,
+    TreeOp, Unrestored, changed_outside,
 };
 
 /// The layer of the list.
@@ -31,6 +31,19 @@ pub(crate) fn compare() -> Op {
     preview(COMPARISON, FilesAt::Here)
 }
 
+/// Number of the request after a step back or forward; its list opens if osier changed files since.
+const RETURN: u64 = 4;
+
+/// Requests how the files differ from those of the last visit, after a step back or forward.
+pub(crate) fn preview_return() -> Op {
+    preview(RETURN, FilesAt::Returned)
+}
+
+/// Closes the list of files to restore: the conversation has moved.
+pub(crate) fn close(overlays: &mut Overlays) {
+    overlays.remove(ID);
+}
+
 /// Requests the changes of restoring the files after a move.
 pub(crate) fn preview_after_move(at: FilesAt) -> Op {
     preview(AFTER_MOVE, at)
@@ -48,24 +61,29 @@ fn preview(request: u64, at: FilesAt) -> Op {
     Op::Checkpoint(CheckpointOp::PreviewFiles { request, at })
 }
 
-/// The ways to undo the last prompt. Each one that changes files lists them first.
+/// The ways to undo the last prompt. Files that were changed by hand stay.
 fn undo_menu(changed: &[ChangedLines], more: u64) -> Picker<MenuItem> {
-    let conversation = |files| Action::Move {
-        op: TreeOp::UndoPrompt { with_files: files },
+    let conversation = |with_files, files| Action::Move {
+        op: TreeOp::UndoPrompt { with_files },
         files,
+    };
+    let by_hand = false;
+    let files = CheckpointOp::RestoreFiles {
+        at: FilesAt::LastPrompt,
+        by_hand,
     };
     let items = [
         MenuItem::new(
             "Conversation and files",
             named(changed, more),
-            conversation(true),
+            conversation(true, FilesAfter::Restored),
         ),
-        MenuItem::new("Conversation only", "files stay", conversation(false)),
         MenuItem::new(
-            "Files only",
-            "the conversation stays",
-            undo_preview(FilesAt::LastPrompt),
+            "Conversation only",
+            "files stay",
+            conversation(false, FilesAfter::Stay),
         ),
+        MenuItem::new("Files only", "the conversation stays", files),
     ];
     Picker::menu("Undo the last prompt", "no choice matches", items)
         .with_answers()
@@ -117,7 +135,7 @@ pub(crate) fn files(count: usize) -> String {
 
 /// A file, which is only listed.
 fn item(at: &FilesAt, change: &FileChange) -> MenuItem {
-    let is_redo = *at == FilesAt::Redone;
+    let is_redo = matches!(at, FilesAt::Redone | FilesAt::Returned);
     let does = match change.kind {
         ChangeKind::Create => "will be restored",
         ChangeKind::Modify if is_redo => "will be restored",
@@ -146,6 +164,55 @@ pub(crate) fn on_event(
     outbox: &mut Outbox,
 ) {
     match event {
+        CheckpointEvent::FilesPreview { .. } => show_preview(event, transcript, overlays, outbox),
+        CheckpointEvent::FilesRestored {
+            changes,
+            left,
+            step,
+        } => {
+            let text = restored(changes, *step);
+            transcript.notice(Severity::Info, &text);
+            // The view in front covers the notice.
+            if overlays.top().is_some() {
+                outbox.push(Toast::info(text));
+            }
+            report_left(left, transcript);
+            if let Some(first) = left.first() {
+                let text = format!("{}: {}", first.path, first.reason);
+                outbox.push(Toast::error(text));
+            }
+        }
+        CheckpointEvent::FilesChangedOutside { paths, more } => {
+            let text = changed_outside(paths, *more);
+            transcript.notice(Severity::Info, &text);
+        }
+        CheckpointEvent::ChangedLines {
+            request: UNDO,
+            files,
+            more,
+            ..
+        } => {
+            if files.is_empty() {
+                outbox.push(Action::Move {
+                    op: TreeOp::UndoPrompt { with_files: false },
+                    files: FilesAfter::Stay,
+                });
+            } else {
+                overlays.push_modal(UNDO_ID, undo_menu(files, *more));
+            }
+        }
+        CheckpointEvent::FileDiffs { .. } | CheckpointEvent::ChangedLines { .. } => {}
+    }
+}
+
+/// Shows the preview of a restore: as a list, or as a notice.
+fn show_preview(
+    event: &CheckpointEvent,
+    transcript: &mut Transcript,
+    overlays: &mut Overlays,
+    outbox: &mut Outbox,
+) {
+    match event {
         CheckpointEvent::FilesPreview {
             request: COMPARISON,
             changes,
@@ -158,6 +225,20 @@ pub(crate) fn on_event(
         } => {
             let keys = "`/restore` to review, `/redo` to revert the undo";
             report_differing(changes, keys, transcript);
+        }
+        CheckpointEvent::FilesPreview {
+            request: RETURN,
+            at,
+            changes,
+            ..
+        } => {
+            let is_own = |change: &FileChange| !change.by_hand && change.obstacle.is_none();
+            if changes.iter().any(is_own) {
+                let picker = picker(at, changes).closing("keep files").on_leave(left(at));
+                overlays.push(ID, picker);
+            } else {
+                report_differing(changes, "`/restore` to review", transcript);
+            }
         }
         CheckpointEvent::FilesPreview {
             at: FilesAt::LastPrompt | FilesAt::Undone { .. },
@@ -192,44 +273,12 @@ pub(crate) fn on_event(
             }
             overlays.push(ID, picker);
         }
-        CheckpointEvent::FilesRestored { changes, left } => {
-            let text = restored(changes);
-            transcript.notice(Severity::Info, &text);
-            // The view in front covers the notice.
-            if overlays.top().is_some() {
-                outbox.push(Toast::info(text));
-            }
-            report_left(left, transcript);
-            if let Some(first) = left.first() {
-                let text = format!("{}: {}", first.path, first.reason);
-                outbox.push(Toast::error(text));
-            }
-        }
-        CheckpointEvent::FilesChangedOutside { paths, more } => {
-            let text = changed_outside(paths, *more);
-            transcript.notice(Severity::Info, &text);
-        }
-        CheckpointEvent::ChangedLines {
-            request: UNDO,
-            files,
-            more,
-            ..
-        } => {
-            if files.is_empty() {
-                outbox.push(Action::Move {
-                    op: TreeOp::UndoPrompt { with_files: false },
-                    files: false,
-                });
-            } else {
-                overlays.push_modal(UNDO_ID, undo_menu(files, *more));
-            }
-        }
-        CheckpointEvent::FileDiffs { .. } | CheckpointEvent::ChangedLines { .. } => {}
+        _ => {}
     }
 }
 
 /// How many files a restore changed, and how to revert it.
-fn restored(changes: &[FileChange]) -> String {
+fn restored(changes: &[FileChange], step: Option<RestoreStep>) -> String {
     let deleted = changes
         .iter()
         .filter(|change| change.kind == ChangeKind::Remove)
@@ -239,7 +288,12 @@ fn restored(changes: &[FileChange]) -> String {
         (0, deleted) => format!("{} deleted", files(deleted)),
         (restored, deleted) => format!("{} restored, {deleted} deleted", files(restored)),
     };
-    format!("{counts}; `/restore undo` reverts this")
+    match step {
+        Some(RestoreStep::Undo) => {
+            format!("restore undone: {counts}; `/restore redo` makes it again")
+        }
+        _ => format!("{counts}; `/restore undo` reverts this"),
+    }
 }
 
 /// Differing files that a notice names.

@@ -97,7 +97,7 @@ impl Stash {
         if !overlays.is_empty() {
             return;
         }
-        outbox.push(stash(prompt));
+        outbox.push(prompt.stash());
         prompt.editor.clear();
         let keys = keymap.keys_for("global", Command::Stash);
         let key = keys.first().map_or("/stash", String::as_str);
@@ -112,7 +112,7 @@ impl Stash {
         };
         let stashed = self.prompts.remove(place);
         if !prompt.editor.text().trim().is_empty() {
-            outbox.push(stash(prompt));
+            outbox.push(prompt.stash());
         }
         if stashed.parts.is_empty() {
             prompt.editor.set_text(&stashed.text);
@@ -126,41 +126,6 @@ impl Stash {
         outbox.push(Op::DropStashed {
             stashed: stashed.id,
         });
-    }
-}
-
-/// Stashes the text of the editor with its attachments and pastes.
-fn stash(prompt: &Prompt) -> Op {
-    let text = prompt.editor.text();
-    let pieces = prompt.editor.pieces();
-    let mut parts = Vec::new();
-    if pieces
-        .iter()
-        .any(|piece| matches!(piece, DraftPart::Chip(_)))
-    {
-        let pieces = pieces.into_iter();
-        parts.extend(pieces.map(|piece| part(piece, &prompt.attachments)));
-    }
-    Op::StashPrompt { text, parts }
-}
-
-fn part(piece: DraftPart, attachments: &Attachments) -> PromptPart {
-    let chip = match piece {
-        DraftPart::Text(text) => return PromptPart::Text { text },
-        DraftPart::Chip(chip) => chip,
-    };
-    match chip.attachment {
-        None => PromptPart::Paste {
-            label: chip.label,
-            text: chip.text.to_string(),
-        },
-        Some(number) => match attachments.find(number) {
-            Some(file) => PromptPart::File { file: file.clone() },
-            // Newer attachments have replaced the file; the text of its chip stays.
-            None => PromptPart::Text {
-                text: chip.text.to_string(),
-            },
-        },
     }
 }
 

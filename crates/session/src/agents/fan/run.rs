@@ -22,7 +22,7 @@ use osier_agent::{
     AccountingEntry, AgentAccess, Change, ChangeOutcome, Interceptor, Severity, UserMessage,
 };
 use osier_base::clock;
-use osier_checkpoint::CheckpointStore;
+use osier_checkpoint::{CheckpointError, CheckpointStore, StateId};
 use osier_llm::{Model, ThinkingLevel};
 use osier_protocol::{Event, FilesAt, LaneState, LaneStatus, TreeEvent};
 use osier_store::SessionStore;
@@ -302,6 +302,10 @@ impl Fan {
         if self.prompt.is_none() {
             self.restore_copies(&copies).await;
         }
+        let begun = match copies.first() {
+            Some(copy) => self.capture(copy, None).await,
+            None => None,
+        };
         let lanes = copies.into_iter().enumerate().map(|(number, copy)| {
             let parts = self.parts(number, desk, &copy, parent.clone());
             let (emitter, done) = (self.emitter.clone(), self.done.clone());
@@ -330,6 +334,9 @@ impl Fan {
             lanes
         });
         let lanes = compared.await.map_err(|error| error.to_string())?;
+        if let (Some(files), Some(begun)) = (&self.files, begun) {
+            self.record(files, begun, &lanes).await;
+        }
         let _ = self.store.sync().await;
         let session = self.store.id().to_owned();
         Ok(EndedFan {
@@ -337,6 +344,43 @@ impl Fan {
             lanes,
             before,
         })
+    }
+
+    /// The states of the working directory, which is `base` if it is known, and of a copy. `None` if the session records no files, or
+    /// these cannot be recorded.
+    async fn capture(&self, copy: &Copy, base: Option<StateId>) -> Option<(StateId, StateId)> {
+        let (files, stamps) = (self.files.clone()?, copy.stamps.clone());
+        let root = copy.cwd().to_owned();
+        let captured = osier_base::task::spawn_blocking(move || {
+            let changed = stamps.changed(&Stamps::of(&root));
+            files.capture_copy(&root, &changed, base)
+        });
+        match captured.await {
+            Ok(Ok(states)) => Some(states),
+            // A message about the session said so.
+            Ok(Err(CheckpointError::TooMany { .. } | CheckpointError::NoProject { .. }))
+            | Err(_) => None,
+            Ok(Err(error)) => {
+                let text = format!("the files of a lane are not recorded: {error}");
+                self.notice(Severity::Warning, text);
+                None
+            }
+        }
+    }
+
+    /// Records the files of the lanes, so that their branches have them.
+    async fn record(&self, files: &SessionFiles, begun: (StateId, StateId), lanes: &[Lane]) {
+        let mut states = Vec::with_capacity(lanes.len());
+        for lane in lanes {
+            let Some(tip) = &lane.tip else { continue };
+            if let Some((_, state)) = self.capture(&lane.copy, Some(begun.0)).await {
+                states.push((tip.clone(), state));
+            }
+        }
+        if let Err(error) = files.record_lanes(begun, states).await {
+            let text = format!("the files of the lanes are not recorded: {error}");
+            self.notice(Severity::Warning, text);
+        }
     }
 
     /// Restores the files from before the prompt that is sent again.

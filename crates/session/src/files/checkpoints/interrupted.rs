@@ -59,6 +59,7 @@ async fn record(
         by_hand: found.by_hand.clone(),
         since: None,
         from: Some(before),
+        step: None,
     };
     let own = files.and_then(|files| files.session.path());
     let owner = found.session.as_ref().map(PathBuf::from);

@@ -1,6 +1,8 @@
 //! Checkpoints: comparing and restoring the files of a session, in the background.
 
+mod history;
 mod interrupted;
+mod lanes;
 mod pruning;
 mod review;
 mod working_tree;
@@ -21,7 +23,7 @@ use osier_checkpoint::{
 };
 use osier_protocol::{
     ChangedLines, CheckpointEvent, CheckpointOp, Comparison, DiffRange, Entry, Event, FileChanges,
-    FileDiff, FilesAt, Tag, Unrestored,
+    FileDiff, FilesAt, RestoreStep, Tag, Unrestored,
 };
 use osier_store::{EntryIndex, SessionStore};
 use osier_tools::Workspace;
@@ -46,11 +48,23 @@ pub(crate) const NO_FILES: &str = "this session records no files";
 /// Files whose changed lines are counted.
 const COUNTED_FILES: usize = 1_000;
 
-/// The entries below which the states before and after a change are recorded; `None` means before every root.
+/// How a change is recorded: the entries below which the states before and after it are, where `None` means before every
+/// root, and whether it is a step in the history of restores.
 #[derive(Debug, Clone, Default)]
-struct Parents {
+struct Recording {
     before: Option<String>,
     after: Option<String>,
+    step: Option<RestoreStep>,
+}
+
+/// How files are restored.
+#[derive(Debug, Clone, Copy)]
+struct Restoring {
+    /// Also files that were changed by hand.
+    by_hand: bool,
+    /// The model needs no notice.
+    is_expected: bool,
+    step: Option<RestoreStep>,
 }
 
 /// Runs work that blocks.
@@ -77,7 +91,9 @@ pub(crate) fn handle(op: CheckpointOp, files: Option<&SessionFiles>, cx: Cx<'_>)
         return;
     };
     let changes = match &op {
-        CheckpointOp::RestoreFiles { .. } | CheckpointOp::UndoRestore => true,
+        CheckpointOp::RestoreFiles { .. }
+        | CheckpointOp::UndoRestore
+        | CheckpointOp::RedoRestore => true,
         CheckpointOp::Review { pieces, .. } => pieces.iter().any(|piece| piece.rejected),
         CheckpointOp::PreviewFiles { .. }
         | CheckpointOp::ReadFileDiffs { .. }
@@ -154,18 +170,23 @@ impl SessionFiles {
                 // The conversation is already where these files belong, or was before an undo.
                 let position = self.session.index().position();
                 let is_expected = match &at {
-                    FilesAt::Here | FilesAt::Undone { .. } | FilesAt::Redone => true,
+                    FilesAt::Here
+                    | FilesAt::Undone { .. }
+                    | FilesAt::Redone
+                    | FilesAt::Returned => true,
                     FilesAt::Entry { entry_id } => position.as_ref() == Some(entry_id),
                     FilesAt::Start | FilesAt::LastPrompt => false,
                 };
-                self.restore(&emitter, by_hand, is_expected, move || planning.plan(&at))
+                let how = Restoring {
+                    by_hand,
+                    is_expected,
+                    step: None,
+                };
+                self.restore(&emitter, how, move || planning.plan(&at))
                     .await;
             }
-            CheckpointOp::UndoRestore => {
-                let planning = self.clone();
-                self.restore(&emitter, false, false, move || planning.plan_back())
-                    .await;
-            }
+            CheckpointOp::UndoRestore => self.step_restore(RestoreStep::Undo, &emitter).await,
+            CheckpointOp::RedoRestore => self.step_restore(RestoreStep::Redo, &emitter).await,
             CheckpointOp::Review { pieces, tell } => {
                 self.review(&emitter, pieces, tell, &agent).await;
             }
@@ -204,26 +225,41 @@ impl SessionFiles {
         }
     }
 
-    /// Carries out `plan`, records it in the session and publishes it. The model is notified unless
-    /// the change `is_expected`.
+    /// Carries out `plan`, records it in the session and publishes it.
     async fn restore(
         &self,
         emitter: &Emitter,
-        by_hand: bool,
-        is_expected: bool,
+        how: Restoring,
         plan: impl FnOnce() -> Result<Option<Plan>, CheckpointError> + Send + 'static,
     ) {
         finish_interrupted(&self.files, Some(self), emitter).await;
         let restored = match background(plan).await {
-            Ok(Some(plan)) => self.carry_out(plan, by_hand, Parents::default()).await,
-            Ok(None) => Err("no earlier state of the files is recorded".to_owned()),
+            Ok(Some(plan)) => {
+                let recording = Recording {
+                    step: how.step,
+                    ..Recording::default()
+                };
+                self.carry_out(plan, how.by_hand, recording).await
+            }
+            Ok(None) => Err(match how.step {
+                None => "no earlier state of the files is recorded",
+                Some(RestoreStep::Undo) => {
+                    "no restore to undo since the last turn that changed files"
+                }
+                Some(RestoreStep::Redo) => "no undone restore to redo",
+            }
+            .to_owned()),
             Err(error) => Err(error),
         };
         match restored {
             Ok(restored) => {
-                self.restored(&restored, is_expected).await;
+                self.restored(&restored, how.is_expected).await;
                 let Restored { changes, left } = restored;
-                let event = CheckpointEvent::FilesRestored { changes, left };
+                let event = CheckpointEvent::FilesRestored {
+                    changes,
+                    left,
+                    step: how.step,
+                };
                 emitter.publish(Event::Checkpoint(event));
             }
             Err(error) => emitter.post_notice(Severity::Warning, error),
@@ -248,10 +284,10 @@ impl SessionFiles {
         &self,
         plan: Plan,
         by_hand: bool,
-        parents: Parents,
+        recording: Recording,
     ) -> Result<Restored, String> {
-        let applied = self.apply(plan, by_hand, &parents).await?;
-        self.record(applied, &parents).await
+        let applied = self.apply(plan, by_hand, &recording).await?;
+        self.record(applied, &recording).await
     }
 
     /// Records the present files and carries out `plan`.
@@ -259,11 +295,11 @@ impl SessionFiles {
         &self,
         plan: Plan,
         by_hand: bool,
-        parents: &Parents,
+        recording: &Recording,
     ) -> Result<(Applied, Option<StateId>), String> {
         let before = plan.before();
         if let Some(before) = before {
-            self.record_before(before, parents.before.as_deref())
+            self.record_before(before, recording.before.as_deref())
                 .await?;
         }
         let (files, session) = (self.files.clone(), self.session.clone());
@@ -275,13 +311,14 @@ impl SessionFiles {
     /// new files below its last entry `tip`, so that `/undo files` finds both.
     pub(crate) async fn adopt(&self, plan: Plan, tip: Option<String>) -> Result<(), String> {
         let turn = tip.as_ref().and_then(|tip| self.session.index().turn(tip));
-        let parents = Parents {
+        let recording = Recording {
             before: turn.map(|turn| turn.prompt),
             after: tip,
+            step: None,
         };
-        let (applied, before) = self.apply(plan, true, &parents).await?;
+        let (applied, before) = self.apply(plan, true, &recording).await?;
         let applied = all_or_nothing(applied).await?;
-        let restored = self.record((applied, before), &parents).await?;
+        let restored = self.record((applied, before), &recording).await?;
         self.restored(&restored, true).await;
         Ok(())
     }
@@ -307,7 +344,7 @@ impl SessionFiles {
     async fn record(
         &self,
         (applied, before): (Applied, Option<StateId>),
-        parents: &Parents,
+        recording: &Recording,
     ) -> Result<Restored, String> {
         if before.is_some() {
             let files = self.files.clone();
@@ -319,9 +356,11 @@ impl SessionFiles {
                 by_hand: Vec::new(),
                 since: None,
                 from: before,
+                step: recording.step,
             };
-            if Some(state) != before {
-                let appended = self.append(parents.after.as_deref(), &checkpoint).await;
+            // A step that changes nothing is one, too: the next one goes further.
+            if Some(state) != before || recording.step.is_some() {
+                let appended = self.append(recording.after.as_deref(), &checkpoint).await;
                 appended.map_err(|error| {
                     format!("files were restored, but not recorded in the session: {error}")
                 })?;
@@ -371,6 +410,10 @@ impl SessionFiles {
                 return self.plan_undo(turns);
             }
             FilesAt::Redone => return self.plan_redo(index.checkpoints_after_undo(true)),
+            FilesAt::Returned => match self.plan_return()? {
+                Some(plan) => return Ok(Some(plan)),
+                None => index.position(),
+            },
             FilesAt::Entry { entry_id } => Some(entry_id.clone()),
         };
         match index.checkpoint_at(entry.as_deref()).and_then(parse) {
@@ -399,7 +442,7 @@ impl SessionFiles {
     /// The plan for undoing turns with these checkpoints: it covers only the files that the turns changed. `None` if
     /// they changed none.
     fn plan_undo(&self, turns: Vec<Entry>) -> Result<Option<Plan>, CheckpointError> {
-        let turns: Vec<_> = turns.into_iter().filter_map(parse).collect();
+        let turns = as_applied(turns);
         let mut changed = BTreeSet::new();
         for pair in turns.windows(2) {
             let ((_, before), (_, after)) = (&pair[0], &pair[1]);
@@ -431,19 +474,23 @@ impl SessionFiles {
         Ok(Some(plan.limited_to(&changed)))
     }
 
-    /// The plan for undoing the last restore.
-    fn plan_back(&self) -> Result<Option<Plan>, CheckpointError> {
+    /// The plan for the files when a move left the current position last: the first state that was recorded after that,
+    /// or the present one if none was. `None` if no move left it.
+    fn plan_return(&self) -> Result<Option<Plan>, CheckpointError> {
         let index = self.session.index();
-        let Some((_, checkpoint)) = index.last_checkpoint().and_then(parse) else {
-            return Ok(None);
-        };
-        let is_restore = checkpoint.moment == Moment::Restore;
-        let Some(from) = checkpoint.from.filter(|_| is_restore) else {
-            return Ok(None);
-        };
-        let by_hand = checkpoint.by_hand.into_iter().collect();
-        let plan = self.files.plan(from, Some(checkpoint.state), &by_hand)?;
-        Ok(Some(plan))
+        let (was_left, first) = index.checkpoint_after_leaving();
+        match first.and_then(parse) {
+            Some((found, checkpoint)) => {
+                let state = checkpoint.from.unwrap_or(checkpoint.state);
+                self.plan_from(&found, state).map(Some)
+            }
+            None if was_left => {
+                let present = self.files.capture()?.id;
+                let plan = self.files.plan(present, last(index), &BTreeSet::new())?;
+                Ok(Some(plan))
+            }
+            None => Ok(None),
+        }
     }
 
     /// Restores the files of `root`, a copy of the working directory, to a recorded state. Changes by hand since then stay,
@@ -515,7 +562,7 @@ impl SessionFiles {
     fn own_changes(&self, above: Option<&str>, to: &str) -> Vec<(StateId, StateId)> {
         let turns = self.session.index().checkpoints_between(above, to);
         let mut spans: Vec<(StateId, StateId)> = Vec::new();
-        for (_, checkpoint) in turns.into_iter().filter_map(parse) {
+        for (_, checkpoint) in as_applied(turns) {
             match spans.last_mut() {
                 Some(span) if checkpoint.moment != Moment::Before => span.1 = checkpoint.state,
                 _ => spans.push((checkpoint.state, checkpoint.state)),
@@ -633,6 +680,24 @@ fn changed_lines(request: u64, counted: Option<(Vec<ChangedLines>, u64)>) -> Eve
 fn parse(entry: Entry) -> Option<(Entry, Checkpoint)> {
     let checkpoint = Checkpoint::of(&entry.kind)?;
     Some((entry, checkpoint))
+}
+
+/// The checkpoints of turns. Of a lane that was applied, those of the directory replace those of its copy: both are below
+/// the same entry.
+fn as_applied(turns: Vec<Entry>) -> Vec<(Entry, Checkpoint)> {
+    let mut kept: Vec<(Entry, Checkpoint)> = Vec::new();
+    for (entry, checkpoint) in turns.into_iter().filter_map(parse) {
+        let same = |(other, _): &(Entry, Checkpoint)| {
+            other.parent_id.is_some() && other.parent_id == entry.parent_id
+        };
+        if checkpoint.moment == Moment::Before
+            && let Some(place) = kept.iter().position(same)
+        {
+            kept.truncate(place);
+        }
+        kept.push((entry, checkpoint));
+    }
+    kept
 }
 
 /// The checkpoints of the last turn of the branch.

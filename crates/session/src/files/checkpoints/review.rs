@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Parents, SessionFiles, background, finish_interrupted};
+use super::{Recording, SessionFiles, background, finish_interrupted};
 use crate::emitter::Emitter;
 use osier_agent::{Agent, Op, Severity};
 use osier_protocol::{CheckpointEvent, Event, Reviewed, Unrestored};
@@ -29,7 +29,7 @@ impl SessionFiles {
             let planned = background(move || files.plan_to_revert(&rejected)).await;
             let restored = match planned {
                 Ok((plan, unreverted)) => {
-                    let restored = self.carry_out(plan, true, Parents::default()).await;
+                    let restored = self.carry_out(plan, true, Recording::default()).await;
                     restored.map(|mut restored| {
                         restored.left.extend(unreverted);
                         restored
@@ -45,6 +45,7 @@ impl SessionFiles {
                     let event = CheckpointEvent::FilesRestored {
                         changes: restored.changes,
                         left: restored.left,
+                        step: None,
                     };
                     emitter.publish(Event::Checkpoint(event));
                 }

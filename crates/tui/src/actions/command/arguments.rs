@@ -1,6 +1,6 @@
 //! Arguments of slash commands.
 
-use crate::actions::{Action, StoredSession};
+use crate::actions::{Action, FilesAfter, StoredSession};
 use osier_protocol::{
     CheckpointOp, DiffRange, FilesAt, Mark, Op, Opening, ServerAction, TreeOp, slash,
 };
@@ -25,7 +25,10 @@ pub(super) fn ask_undo() -> Op {
 /// Steps the conversation, the files, or both.
 pub(super) fn step(argument: &str, op: TreeOp, files: Op) -> Parsed {
     Ok(vec![match argument {
-        "both" => Action::Move { op, files: true },
+        "both" => Action::Move {
+            op,
+            files: FilesAfter::List,
+        },
         "files" => files.into(),
         other => {
             return Err(format!(
@@ -38,9 +41,10 @@ pub(super) fn step(argument: &str, op: TreeOp, files: Op) -> Parsed {
 pub(super) fn restore(argument: &str) -> Parsed {
     let op = match argument {
         "undo" => Op::Checkpoint(CheckpointOp::UndoRestore),
+        "redo" => Op::Checkpoint(CheckpointOp::RedoRestore),
         entry if entry.contains(char::is_whitespace) => {
             return Err(format!(
-                "unknown argument `{entry}`; expected `undo` or one entry"
+                "unknown argument `{entry}`; expected `undo`, `redo` or one entry"
             ));
         }
         entry => preview(FilesAt::Entry {

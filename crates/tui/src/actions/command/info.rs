@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::arguments::{self, Parsed};
 use super::id::Command;
 use super::registry::commands;
-use crate::actions::{Action, Effect, TabRequest, Toast};
+use crate::actions::{Action, Effect, FilesAfter, TabRequest, Toast};
 use osier_agent::Op as AgentOp;
 pub(crate) use osier_protocol::slash::CommandCategory as Category;
 use osier_protocol::slash::{self, SlashClient, SlashCommand};

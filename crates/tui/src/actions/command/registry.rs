@@ -160,9 +160,9 @@ macro_rules! commands {
             }
             Tree {
                 GoBack "go_back" "Go back to the last position"
-                    .actions(|| vec![Action::Move { op: TreeOp::GoBack, files: false }]).by_word();
+                    .actions(|| vec![Action::Move { op: TreeOp::GoBack, files: FilesAfter::Return }]).by_word();
                 GoForward "go_forward" "Go forward to the next position"
-                    .actions(|| vec![Action::Move { op: TreeOp::GoForward, files: false }]).by_word();
+                    .actions(|| vec![Action::Move { op: TreeOp::GoForward, files: FilesAfter::Return }]).by_word();
                 Fold "fold" "Collapse the branch, or go to its start";
                 Unfold "unfold" "Expand the branch";
                 PanLeft "pan_left" "Show outer levels";
@@ -183,6 +183,7 @@ macro_rules! commands {
                 TreeMenu "tree_menu" "Show the menu of the entry" .feature().key_only();
                 TreeParent "tree_parent" "Select the entry before it";
                 TreeChild "tree_child" "Select the entry after it";
+                TreeEnd "tree_end" "Select the end of the branch";
                 PreviousSibling "previous_sibling" "Select the previous branch";
                 NextSibling "next_sibling" "Select the next branch";
             }
@@ -291,7 +292,7 @@ macro_rules! commands {
                         let files = arguments::preview(FilesAt::LastPrompt);
                         arguments::step(argument, TreeOp::UndoPrompt { with_files: true }, files)
                     });
-                RedoPrompt "redo" .actions(|| vec![Action::Move { op: TreeOp::RedoPrompt { with_files: false }, files: false }])
+                RedoPrompt "redo" .actions(|| vec![Action::Move { op: TreeOp::RedoPrompt { with_files: false }, files: FilesAfter::Return }])
                     .parse(|argument| {
                         let files = Op::Checkpoint(CheckpointOp::UndoRestore);
                         arguments::step(argument, TreeOp::RedoPrompt { with_files: true }, files)

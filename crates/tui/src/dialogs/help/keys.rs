@@ -94,6 +94,7 @@ const IN_VIEW: &[(&str, Command, &str)] = &[
     ("tree", Command::TreeMenu, "Menu of the entry"),
     ("tree", Command::TreeParent, "Entry before it"),
     ("tree", Command::TreeChild, "Entry after it"),
+    ("tree", Command::TreeEnd, "End of the branch"),
     ("tree", Command::PreviousSibling, "Previous branch"),
     ("tree", Command::NextSibling, "Next branch"),
     ("tree", Command::PreviousPrompt, "Previous prompt"),

@@ -327,9 +327,25 @@ fn changed_lines(piece: &str) -> &str {
     piece.split_once('\n').map_or("", |(_, lines)| lines)
 }
 
+/// The commands of a review. They need changes that lead to the present files.
+pub(super) fn is_verdict(command: Command) -> bool {
+    matches!(
+        command,
+        Command::AcceptHunk
+            | Command::RejectHunk
+            | Command::RevertHunk
+            | Command::CommentHunk
+            | Command::SendReview
+    )
+}
+
 /// The key hints on one line, or on two on a narrow screen. The key that closes the view is always shown. If the review is `outdated`, a
-/// key clears it.
-pub(super) fn keys(keymap: &Keymap<Command>, outdated: bool, width: usize) -> Vec<String> {
+/// key clears it. Without `reviews`, the changes can only be read.
+pub(super) fn keys(
+    keymap: &Keymap<Command>,
+    (reviews, outdated): (bool, bool),
+    width: usize,
+) -> Vec<String> {
     const KEYS: &[(Command, &str)] = &[
         (Command::NextHunk, "change"),
         (Command::AcceptHunk, "accept"),
@@ -347,7 +363,10 @@ pub(super) fn keys(keymap: &Keymap<Command>, outdated: bool, width: usize) -> Ve
         Command::AcceptHunk if outdated => (*command, "clear"),
         _ => (*command, *word),
     };
-    let hints: Vec<_> = KEYS.iter().map(hint).collect();
+    let shown = KEYS
+        .iter()
+        .filter(|(command, _)| reviews || !is_verdict(*command));
+    let hints: Vec<_> = shown.map(hint).collect();
     let room = width.saturating_sub(1);
     let lines = if key_lines(width) > 1 {
         frame::view_keys_in_two(keymap, "diff", &hints, room).to_vec()

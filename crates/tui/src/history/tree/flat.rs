@@ -246,7 +246,9 @@ impl<'a> Building<'a> {
             let number = number as u32;
             let wanted = choice.filter.shows(entry.tag, labelled.contains(&number));
             let found = choice.found.is_none_or(|found| found.contains(&number));
-            let visible = choice.filter == Filter::All || !hidden[number as usize];
+            // A search finds hidden entries, too.
+            let visible =
+                choice.filter == Filter::All || choice.found.is_some() || !hidden[number as usize];
             shown[number as usize] = wanted && found && visible && !gone[number as usize];
         }
         let mut on_path = vec![false; count];
@@ -321,7 +323,9 @@ impl<'a> Building<'a> {
                 first: self.first_child[place],
                 count: self.children[place],
             };
-            let is_folded = children.count > 0 && choice.folded.contains(&number);
+            // A search shows what it has found, also below collapsed entries.
+            let is_folded =
+                children.count > 0 && choice.found.is_none() && choice.folded.contains(&number);
             self.row_of[place] = row;
             self.rows.push(FlatRow {
                 number,
@@ -429,6 +433,24 @@ mod tests {
             has_here: false,
         };
         Flat::new(outline, &choice)
+    }
+
+    #[test]
+    fn a_search_shows_its_hits_in_hidden_and_collapsed_branches() {
+        let mut outline = outline(&[None, Some(0), Some(1), Some(2), Some(1)], 4);
+        outline.hidden = vec![2];
+        let folded = HashSet::from([1]);
+        let found = HashSet::from([1, 3]);
+        let choice = Choice {
+            filter: Filter::Default,
+            folded: &folded,
+            found: Some(&found),
+            has_here: false,
+        };
+        let flat = Flat::new(&outline, &choice);
+        let rows: Vec<u32> = flat.rows.iter().map(|row| row.number).collect();
+        assert_eq!(rows, [1, 3]);
+        assert!(flat.is_hidden(3) && !flat.is_hidden(1));
     }
 
     /// Rows as `number`, indented by their levels, behind the lines of the tree.

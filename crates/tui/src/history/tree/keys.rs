@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::flat::HERE;
 use super::view::{Summarized, TreeView, Typing};
-use crate::actions::{Action, Command, command::preview};
+use crate::actions::{Action, Command, FilesAfter, command::preview};
 use crate::drawing::preview_pane::edit;
 use osier_protocol::{FilesAt, TreeOp};
 use osier_term::{Component, Cx, Handled, KeyPress, LineInput, View};
@@ -53,6 +53,7 @@ impl TreeView {
         }
         let entry_id = self.selected_id();
         if entry_id.is_some() {
+            self.show_selected(cx);
             let op = TreeOp::MoveTo {
                 last_prompt: false,
                 entry_id,
@@ -65,7 +66,30 @@ impl TreeView {
             } else {
                 cx.push(Action::CloseLayer);
             }
+            let files = if files {
+                FilesAfter::List
+            } else {
+                FilesAfter::Stay
+            };
             cx.push(Action::Move { op, files });
+        }
+    }
+
+    /// Shows the branches again that hide the selected entry: the conversation continues there.
+    fn show_selected(&mut self, cx: &mut Cx<'_, Action>) {
+        let Some(selected) = self.selected else {
+            return;
+        };
+        let hidden = self.outline.hidden.clone().into_iter();
+        let above: Vec<u32> = hidden
+            .filter(|number| self.hangs_on(selected, *number))
+            .collect();
+        for number in above {
+            if let Some(entry_id) = self.id_of(Some(number)) {
+                self.set_hidden(number, false);
+                let hidden = false;
+                cx.push(TreeOp::HideBranch { entry_id, hidden });
+            }
         }
     }
 
@@ -79,6 +103,26 @@ impl TreeView {
                 up_to: Some(entry_id),
             });
         }
+    }
+
+    /// Forks the selected entry. Until the fork is made, its tab cannot open, so the tree stays and takes its keys.
+    fn fork(&mut self, command: Command, cx: &mut Cx<'_, Action>) {
+        if self.is_forking {
+            self.remark = "the fork is being made: its tab opens when it is done".into();
+            return;
+        }
+        let Some(id) = self.selected_id() else {
+            return;
+        };
+        let entry_id = Some(id);
+        let is_worktree = command == Command::TreeForkWorktree;
+        self.is_forking = true;
+        self.remark = "making the fork …".into();
+        cx.push(if is_worktree {
+            TreeOp::ForkWorktree { entry_id }
+        } else {
+            TreeOp::Fork { entry_id }
+        });
     }
 
     fn preview_files(&mut self, cx: &mut Cx<'_, Action>) {
@@ -120,7 +164,11 @@ impl TreeView {
             });
             above.or(self.outline.hidden.last()).copied()
         };
-        if let Some(entry_id) = self.id_of(target) {
+        if let (Some(number), Some(entry_id)) = (target, self.id_of(target)) {
+            self.set_hidden(number, hidden);
+            if !hidden {
+                self.selected = target;
+            }
             cx.push(TreeOp::HideBranch { entry_id, hidden });
         }
     }
@@ -216,6 +264,7 @@ impl TreeView {
             Command::NextPrompt => self.step_prompt(true),
             Command::TreeParent => self.step_on_branch(false),
             Command::TreeChild => self.step_on_branch(true),
+            Command::TreeEnd => self.step_to_end(),
             Command::PreviousSibling => self.step_sibling(false),
             Command::NextSibling => self.step_sibling(true),
             Command::Fold => self.fold(true),
@@ -234,6 +283,25 @@ impl TreeView {
         let label = self.label(selected).unwrap_or_default().to_owned();
         self.typing = Typing::Label(LineInput::new(label));
     }
+}
+
+/// Whether the command is about the selected entry, or changes branches. `Accept` on the row that stays closes the list.
+fn changes_an_entry(command: Command) -> bool {
+    matches!(
+        command,
+        Command::TreeSummarize
+            | Command::TreeSummarizeBefore
+            | Command::TreeWithFiles
+            | Command::TreeMenu
+            | Command::TreeFiles
+            | Command::TreeFork
+            | Command::TreeForkWorktree
+            | Command::TreeCompare
+            | Command::TreeLabel
+            | Command::TreeDelete
+            | Command::TreeRestore
+            | Command::TreeErase
+    )
 }
 
 impl Component<Command, Action> for TreeView {
@@ -266,6 +334,10 @@ impl Component<Command, Action> for TreeView {
         if self.move_command(command) {
             return Handled::Yes;
         }
+        if self.selected == Some(HERE) && changes_an_entry(command) {
+            self.remark = "this row changes nothing: select a prompt first".into();
+            return Handled::Yes;
+        }
         match command {
             Command::Accept if self.marked.is_some() => self.compare(cx),
             Command::Accept => self.go((false, None), false, cx),
@@ -274,7 +346,8 @@ impl Component<Command, Action> for TreeView {
                     Command::GoBack => TreeOp::GoBack,
                     _ => TreeOp::GoForward,
                 };
-                cx.push(Action::Move { op, files: false });
+                let files = FilesAfter::Return;
+                cx.push(Action::Move { op, files });
             }
             Command::TreeSummarize if self.selected_id().is_some() => {
                 self.typing = Typing::Instructions(LineInput::default(), Summarized::LeftBranch);
@@ -290,16 +363,7 @@ impl Component<Command, Action> for TreeView {
             Command::TreeWithFiles => self.go((false, None), true, cx),
             Command::TreeMenu => cx.push(Action::Run(command)),
             Command::TreeFiles => self.preview_files(cx),
-            Command::TreeFork => {
-                cx.push(Action::CloseLayer);
-                let fork = |id| TreeOp::Fork { entry_id: Some(id) };
-                self.on_entry(fork, cx);
-            }
-            Command::TreeForkWorktree => {
-                cx.push(Action::CloseLayer);
-                let fork = |id| TreeOp::ForkWorktree { entry_id: Some(id) };
-                self.on_entry(fork, cx);
-            }
+            Command::TreeFork | Command::TreeForkWorktree => self.fork(command, cx),
             Command::TreeCompare => self.compare(cx),
             Command::TreeLabel => self.begin_label(),
             Command::TreeDelete => self.hide(true, cx),

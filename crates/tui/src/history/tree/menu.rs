@@ -28,6 +28,7 @@ const COMMANDS: &[Command] = &[
     Command::Unfold,
     Command::TreeFilter,
     Command::Search,
+    Command::TreeEnd,
     Command::PreviousSibling,
     Command::NextSibling,
     Command::GoBack,

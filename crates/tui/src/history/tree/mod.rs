@@ -17,7 +17,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::actions::{Command, ExpectedEntry, Outbox, StoredSession, TabRequest, Toast};
+use crate::actions::{
+    Command, ExpectedEntry, FilesAfter, Outbox, StoredSession, TabRequest, Toast,
+};
 use crate::conversation::Transcript;
 use crate::drawing::Overlays;
 use crate::history::checkpoints;
@@ -28,10 +30,10 @@ pub(crate) use compare::changed_file;
 use flat::Filter;
 pub(crate) use menu::open_menu;
 use osier_agent::{Severity, UserMessage};
-use osier_base::text;
+use osier_base::{path, text};
 use osier_protocol::{
-    CheckpointEvent, Event, FilesAt, ForkFiles, Op, Opening, Outline, SessionInfo, Tag, TreeEvent,
-    TreeOp,
+    CheckpointEvent, CheckpointOp, Event, FilesAt, ForkFiles, Op, Opening, Outline, SessionInfo,
+    Tag, TreeEvent, TreeOp,
 };
 use osier_term::Keymap;
 use view::{ID, TreeMemory, TreeView};
@@ -56,10 +58,14 @@ pub(crate) struct Tree {
 enum MoveFiles {
     /// A notice says that the files differ.
     Compare,
+    /// osier offers to restore the files of the last visit.
+    Return,
     /// osier offers to restore the files of the target.
     Restore,
     /// osier offers to restore the files that the undone turns changed.
     Undo,
+    /// osier restores the files that the undone turns changed.
+    UndoAtOnce,
     /// osier offers to redo what was restored after the undo.
     Redo,
 }
@@ -113,9 +119,21 @@ pub(crate) fn refresh(overlays: &mut Overlays, event: &Event) {
     } = event
         && *severity != Severity::Info
         && let Some(view) = view(overlays)
-        && view.is_moving
     {
-        view.remark = text::single_line(cause).into();
+        view.forget_hiding();
+        if view.is_moving || std::mem::take(&mut view.is_forking) {
+            view.remark = text::single_line(cause).into();
+        }
+    }
+    if matches!(event, Event::Tree(TreeEvent::Forked { .. }))
+        && view(overlays).is_some_and(|view| view.is_forking)
+    {
+        overlays.remove(ID);
+    }
+    if let Event::Tree(TreeEvent::BranchHidden { entry_id, .. }) = event
+        && let Some(view) = view(overlays)
+    {
+        view.confirm_hidden(entry_id);
     }
     if stores && let Some(view) = view(overlays) {
         view.has_moved |= is_moved;
@@ -182,14 +200,15 @@ impl Tree {
         }
     }
 
-    /// Moves the conversation. With `files`, the changed files follow for review; else a notice
-    /// appears if files differ.
-    pub(crate) fn move_to(&mut self, op: TreeOp, files: bool, outbox: &mut Outbox) {
+    /// Moves the conversation; the files follow.
+    pub(crate) fn move_to(&mut self, op: TreeOp, files: FilesAfter, outbox: &mut Outbox) {
         self.files = Some(match (files, &op) {
-            (false, _) => MoveFiles::Compare,
-            (true, TreeOp::UndoPrompt { .. }) => MoveFiles::Undo,
-            (true, TreeOp::RedoPrompt { .. }) => MoveFiles::Redo,
-            (true, _) => MoveFiles::Restore,
+            (FilesAfter::Stay, _) => MoveFiles::Compare,
+            (FilesAfter::Return, _) => MoveFiles::Return,
+            (FilesAfter::Restored, _) => MoveFiles::UndoAtOnce,
+            (FilesAfter::List, TreeOp::UndoPrompt { .. }) => MoveFiles::Undo,
+            (FilesAfter::List, TreeOp::RedoPrompt { .. }) => MoveFiles::Redo,
+            (FilesAfter::List, _) => MoveFiles::Restore,
         });
         self.way_back = Some(match op {
             TreeOp::GoBack | TreeOp::RedoPrompt { .. } => Command::GoForward,
@@ -216,11 +235,13 @@ impl Tree {
                 ..
             } => {
                 cx.activity.end();
+                // The list is about the files of the position that was left.
+                checkpoints::close(cx.overlays);
                 cx.footer.begin_branch();
                 for stored in messages {
                     cx.footer.show_tokens(&stored.message);
                 }
-                cx.prompt.return_prompt(prompt.as_ref());
+                cx.prompt.return_prompt(prompt.as_ref(), cx.outbox);
                 self.show_way_back(cx);
                 self.check_files(from.as_ref(), cx.outbox);
             }
@@ -281,10 +302,19 @@ impl Tree {
             (Some(MoveFiles::Redo), _) => {
                 outbox.push(checkpoints::preview_after_move(FilesAt::Redone));
             }
+            (Some(MoveFiles::UndoAtOnce), Some(from)) => {
+                let entry_id = from.clone();
+                let at = FilesAt::Undone { entry_id };
+                let by_hand = false;
+                outbox.push(CheckpointOp::RestoreFiles { at, by_hand });
+            }
+            (Some(MoveFiles::Return), _) => outbox.push(checkpoints::preview_return()),
             (Some(MoveFiles::Undo | MoveFiles::Restore), _) => {
                 outbox.push(checkpoints::preview_after_move(FilesAt::Here));
             }
-            (Some(MoveFiles::Compare), _) => outbox.push(checkpoints::compare()),
+            (Some(MoveFiles::Compare | MoveFiles::UndoAtOnce), _) => {
+                outbox.push(checkpoints::compare());
+            }
             (None, _) => {}
         }
     }
@@ -305,9 +335,9 @@ fn show(event: &TreeEvent, cx: &mut TreeContext<'_>) {
             let points = points.map(|entry| (entry.entry_id.clone(), entry.text.clone()));
             cx.prompt.editor.set_points(points.collect());
         }
-        TreeEvent::Tree { outline, .. } => {
+        TreeEvent::Tree { request, outline } => {
             if let Some(view) = view(cx.overlays) {
-                view.set_outline(outline);
+                view.set_outline(*request, outline);
             }
         }
         TreeEvent::Entries { entries, .. } => {
@@ -347,10 +377,11 @@ fn show(event: &TreeEvent, cx: &mut TreeContext<'_>) {
                 .push(Toast::info(format!("{messages} deleted permanently")));
         }
         TreeEvent::BranchHidden { hidden, .. } => {
-            let text = if *hidden {
-                "hidden; it can be restored"
-            } else {
-                "restored"
+            let keys = cx.keymap.keys_for("tree", Command::TreeRestore);
+            let text = match (*hidden, keys.first()) {
+                (true, Some(key)) => format!("hidden; {key} shows it again"),
+                (true, None) => "hidden".to_owned(),
+                (false, _) => "shown again".to_owned(),
             };
             cx.outbox.push(Toast::info(text));
         }
@@ -379,14 +410,13 @@ fn read_prompts(outline: &Outline) -> TreeOp {
 /// The notice in the new tab of a fork in a worktree.
 fn worktree_notice(cwd: &Path, files: Option<ForkFiles>) -> String {
     let files = match files {
-        Some(ForkFiles::Point) => ", with the files of that point",
-        Some(ForkFiles::Now) => ", with the files as they are now",
-        Some(ForkFiles::Unrecorded) => {
-            ", with the files as they are now: those of that point are not recorded"
-        }
+        Some(ForkFiles::Point) => " with the files of that point",
+        Some(ForkFiles::Now) => " with the files as they are now",
+        Some(ForkFiles::Unrecorded) => " with the files as they are now (none recorded there)",
         None => "",
     };
-    format!("new tab: fork in {}{files}", cwd.display())
+    // The path is last: a narrow screen cuts the end of a notice.
+    format!("new tab: fork{files}, in {}", path::below_home(cwd))
 }
 
 /// The notice in the new tab of a fork: the session and the prompt that it was forked from.
@@ -444,15 +474,26 @@ mod tests {
         let undo = |with_files| TreeOp::UndoPrompt { with_files };
         let redo = TreeOp::RedoPrompt { with_files: true };
         let redone = checkpoints::preview_after_move(FilesAt::Redone);
+        let restore = CheckpointOp::RestoreFiles {
+            at: undone.clone(),
+            by_hand: false,
+        };
+        let undone = checkpoints::preview_after_move(undone);
         for (op, files, expected) in [
+            (Some(undo(true)), FilesAfter::List, vec![undone]),
+            (Some(undo(true)), FilesAfter::Restored, vec![restore.into()]),
             (
-                Some(undo(true)),
-                true,
-                vec![checkpoints::preview_after_move(undone)],
+                Some(undo(false)),
+                FilesAfter::Stay,
+                vec![checkpoints::compare()],
             ),
-            (Some(undo(false)), false, vec![checkpoints::compare()]),
-            (Some(redo), true, vec![redone]),
-            (None, false, Vec::new()),
+            (
+                Some(TreeOp::GoBack),
+                FilesAfter::Return,
+                vec![checkpoints::preview_return()],
+            ),
+            (Some(redo), FilesAfter::List, vec![redone]),
+            (None, FilesAfter::Stay, Vec::new()),
         ] {
             if let Some(op) = op {
                 tree.move_to(op.clone(), files, &mut outbox);
@@ -477,10 +518,23 @@ mod tests {
     }
 
     #[test]
+    fn the_notice_of_a_worktree_begins_with_its_files() {
+        let notice = |files| worktree_notice(Path::new("/work/project-fork-1"), Some(files));
+        assert_eq!(
+            [ForkFiles::Point, ForkFiles::Now, ForkFiles::Unrecorded].map(notice),
+            [
+                "new tab: fork with the files of that point, in /work/project-fork-1",
+                "new tab: fork with the files as they are now, in /work/project-fork-1",
+                "new tab: fork with the files as they are now (none recorded there), in /work/project-fork-1",
+            ]
+        );
+    }
+
+    #[test]
     fn a_refused_move_has_no_effect_on_the_next_one() {
         let (mut tree, mut outbox) = (Tree::default(), Outbox::default());
         let undo = TreeOp::UndoPrompt { with_files: true };
-        tree.move_to(undo.clone(), true, &mut outbox);
+        tree.move_to(undo.clone(), FilesAfter::List, &mut outbox);
         tree.sending(undo.into());
         assert!(tree.files.is_some() && tree.way_back.is_some());
         tree.sending(TreeOp::RetryPrompt { model: None }.into());

@@ -49,6 +49,7 @@ const REWIND_HINTS: &[(Command, &str)] = &[
     (Command::TreeFork, "fork"),
     (Command::Search, "find"),
     (Command::TreeMenu, "menu"),
+    (Command::Cancel, "stay"),
 ];
 
 /// Key hints while an entry is marked.
@@ -370,13 +371,17 @@ impl TreeView {
             None if self.memory.borrow().is_rewind => REWIND_HINTS,
             None => HINTS,
         };
+        let mut hints = hints.to_vec();
+        if !self.query.is_empty() && self.marked.is_none() {
+            hints.insert(0, (Command::Cancel, "show all"));
+        }
         let (mark, line) = match &self.typing {
             Typing::Nothing => {
                 let room = width.saturating_sub(1);
                 let keys = if area.height < 2 || self.marked.is_some() {
-                    vec![frame::view_keys(keymap, "tree", hints, room)]
+                    vec![frame::view_keys(keymap, "tree", &hints, room)]
                 } else {
-                    frame::view_keys_in_two(keymap, "tree", hints, room).to_vec()
+                    frame::view_keys_in_two(keymap, "tree", &hints, room).to_vec()
                 };
                 let rows = keys.into_iter();
                 return rows

@@ -55,6 +55,15 @@ pub(super) enum Typing {
     Instructions(LineInput, Summarized),
 }
 
+/// An entry that the user has hidden or shown again.
+#[derive(Debug, Clone, Copy)]
+struct Hiding {
+    number: u32,
+    hidden: bool,
+    /// The request whose outline contains it, once the session has stored it.
+    read: Option<u64>,
+}
+
 /// The tree on the screen.
 #[derive(Debug, Default)]
 pub(crate) struct TreeView {
@@ -83,8 +92,14 @@ pub(crate) struct TreeView {
     pub(super) remark: Cow<'static, str>,
     /// The last key requested a move with files, which the session can refuse: the tree closes when it is done.
     pub(super) is_moving: bool,
+    /// A fork of an entry is being made: the tree closes when it is done, or says why it is not.
+    pub(super) is_forking: bool,
     /// The conversation has moved: the next outline selects its entry.
     pub(super) has_moved: bool,
+    /// Entries that the user has hidden or shown again, until an outline contains it.
+    hiding: Vec<Hiding>,
+    /// The number of the last request for the outline.
+    reads: u64,
     /// The marked entry, to compare another one with it.
     pub(super) marked: Option<u32>,
     /// The first row on the screen.
@@ -129,7 +144,9 @@ impl TreeView {
     /// Requests the entries that were stored since the last request.
     pub(crate) fn refresh(&mut self) {
         let since = self.outline.end();
-        self.tell(TreeOp::ReadTree { request: 0, since });
+        self.reads += 1;
+        let request = self.reads;
+        self.tell(TreeOp::ReadTree { request, since });
     }
 
     fn tell(&mut self, op: TreeOp) {
@@ -155,7 +172,16 @@ impl TreeView {
     }
 
     /// Sets the outline, or appends to it.
-    pub(crate) fn set_outline(&mut self, outline: &Arc<Outline>) {
+    pub(crate) fn set_outline(&mut self, request: u64, outline: &Arc<Outline>) {
+        self.take_outline(outline);
+        self.hiding
+            .retain(|hiding| hiding.read.is_none_or(|read| read > request));
+        for hiding in self.hiding.clone() {
+            self.apply_hidden(hiding.number, hiding.hidden);
+        }
+    }
+
+    fn take_outline(&mut self, outline: &Arc<Outline>) {
         self.stale = true;
         if outline.first() > 0 {
             Arc::make_mut(&mut self.outline).extend((**outline).clone());
@@ -374,6 +400,75 @@ impl TreeView {
         }
     }
 
+    /// The last entry of the branch: of the current one if the selected entry is on it, else of the newest one below it.
+    pub(super) fn step_to_end(&mut self) {
+        self.settle();
+        let before = self.selected_row();
+        let Some(shown) = self.flat.rows.get(before).copied() else {
+            return;
+        };
+        let is_own = shown.number == HERE || self.flat.is_on_path(shown.number);
+        let end = if let Some(leaf) = self.outline.leaf.filter(|_| is_own) {
+            self.flat.row_of(leaf)
+        } else {
+            let later = self.flat.rows[before + 1..].iter();
+            let below = later.take_while(|row| {
+                row.level > shown.level || (row.level == shown.level && !row.is_head)
+            });
+            let newest = (before + 1..).zip(below).max_by_key(|(_, row)| row.number);
+            newest.map(|(row, _)| row)
+        };
+        if let Some(row) = end {
+            self.select(row);
+        }
+        if end.is_none_or(|row| row == before) {
+            self.remark = match shown.folded {
+                0 => "this is the end of the branch",
+                _ => "the branch is collapsed: expand it first",
+            }
+            .into();
+        }
+    }
+
+    /// Hides a branch or shows it again before the session answers, so that the next key finds it so.
+    pub(super) fn set_hidden(&mut self, number: u32, hidden: bool) {
+        self.hiding.push(Hiding {
+            number,
+            hidden,
+            read: None,
+        });
+        self.apply_hidden(number, hidden);
+    }
+
+    /// The session has hidden an entry, or shown it again: the outline that is read next contains it.
+    pub(crate) fn confirm_hidden(&mut self, entry_id: &str) {
+        let next = self.reads + 1;
+        let outline = &self.outline;
+        let is_it = |hiding: &&mut Hiding| {
+            let entry = outline.get(hiding.number);
+            hiding.read.is_none() && entry.is_some_and(|entry| entry.id == entry_id)
+        };
+        if let Some(hiding) = self.hiding.iter_mut().find(is_it) {
+            hiding.read = Some(next);
+        }
+    }
+
+    /// The session has refused a request: reads again which branches are hidden.
+    pub(crate) fn forget_hiding(&mut self) {
+        if !std::mem::take(&mut self.hiding).is_empty() {
+            self.refresh();
+        }
+    }
+
+    fn apply_hidden(&mut self, number: u32, hidden: bool) {
+        let outline = Arc::make_mut(&mut self.outline);
+        outline.hidden.retain(|other| *other != number);
+        if hidden {
+            outline.hidden.push(number);
+        }
+        self.stale = true;
+    }
+
     /// The first entry of the next or previous branch that begins at the same entry.
     pub(super) fn step_sibling(&mut self, down: bool) {
         self.settle();
@@ -503,7 +598,7 @@ mod tests {
         });
         let outline: Outline = serde_json::from_value(wire).unwrap();
         let mut view = TreeView::new(Rc::default());
-        view.set_outline(&Arc::new(outline));
+        view.set_outline(0, &Arc::new(outline));
         view.settle();
         view
     }
@@ -549,9 +644,43 @@ mod tests {
         // Another client has expanded it and collapsed another one.
         let mut outline = (*view.outline).clone();
         outline.folded = vec![2];
-        view.set_outline(&Arc::new(outline));
+        view.set_outline(0, &Arc::new(outline));
         view.settle();
         assert_eq!(numbers(&view), [0, 1, 4, 6, 5, 2]);
+    }
+
+    #[test]
+    fn a_key_selects_the_end_of_the_branch() {
+        let mut view = view(&PARENTS, 6);
+        let mut end_from = |selected| {
+            view.selected = Some(selected);
+            view.step_to_end();
+            view.selected
+        };
+        assert_eq!(end_from(0), Some(6));
+        assert_eq!(end_from(2), Some(3));
+        assert_eq!(end_from(5), Some(5));
+        assert_eq!(view.remark, "this is the end of the branch");
+    }
+
+    #[test]
+    fn hidden_branches_are_known_before_the_session_answers() {
+        let mut view = view(&PARENTS, 6);
+        view.set_hidden(5, true);
+        view.set_hidden(2, true);
+        // An answer of the session from before.
+        let mut outline = (*view.outline).clone();
+        outline.hidden = vec![5];
+        view.confirm_hidden("00000005");
+        view.confirm_hidden("00000002");
+        view.set_outline(view.reads, &Arc::new(outline.clone()));
+        assert_eq!(view.outline.hidden, [5, 2]);
+        // The session refuses the next request.
+        view.set_hidden(3, true);
+        view.forget_hiding();
+        outline.hidden.push(2);
+        view.set_outline(view.reads, &Arc::new(outline));
+        assert_eq!(view.outline.hidden, [5, 2]);
     }
 
     #[test]
@@ -560,7 +689,7 @@ mod tests {
         view.selected = Some(5);
         let mut outline = (*view.outline).clone();
         outline.hidden = vec![5];
-        view.set_outline(&Arc::new(outline));
+        view.set_outline(0, &Arc::new(outline));
         view.settle();
         assert_eq!(view.selected, Some(2));
     }
@@ -570,7 +699,7 @@ mod tests {
         let outline = view(&PARENTS, 6).outline;
         let mut view = TreeView::new(Rc::default());
         view.expected = Some("00000003".to_owned());
-        view.set_outline(&outline);
+        view.set_outline(0, &outline);
         view.settle();
         assert_eq!(view.selected, Some(3));
     }
@@ -583,7 +712,7 @@ mod tests {
         };
         let outline = view(&PARENTS, 6).outline;
         let mut view = TreeView::new(Rc::new(RefCell::new(memory)));
-        view.set_outline(&outline);
+        view.set_outline(0, &outline);
         view.settle();
         assert_eq!((view.selected, view.selected_id()), (Some(HERE), None));
         view.step(-1);

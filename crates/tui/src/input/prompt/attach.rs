@@ -1,11 +1,11 @@
 //! Images of the prompt: attached, put back with a draft, and sent.
 
 use super::Prompt;
-use super::attachments::cut_at_mark;
+use super::attachments::{Attachments, cut_at_mark};
 use crate::actions::{Outbox, Toast};
 use osier_agent::{Attachment, UserMessage};
 use osier_llm::Modality;
-use osier_protocol::ModelInfo;
+use osier_protocol::{ModelInfo, Op, PromptPart};
 use osier_term::widgets::textarea::DraftPart;
 
 impl Prompt {
@@ -29,6 +29,21 @@ impl Prompt {
         if !pieces.is_empty() {
             self.editor.put_draft_before(pieces);
         }
+    }
+
+    /// Stashes the text of the editor with its attachments and pastes.
+    pub(crate) fn stash(&self) -> Op {
+        let text = self.editor.text();
+        let pieces = self.editor.pieces();
+        let mut parts = Vec::new();
+        if pieces
+            .iter()
+            .any(|piece| matches!(piece, DraftPart::Chip(_)))
+        {
+            let pieces = pieces.into_iter();
+            parts.extend(pieces.map(|piece| part(piece, &self.attachments)));
+        }
+        Op::StashPrompt { text, parts }
     }
 
     /// The files of the chips in the editor, for the stored draft.
@@ -84,6 +99,26 @@ impl Prompt {
             .iter()
             .filter_map(|number| self.attachments.find(*number));
         Some(files.cloned().collect())
+    }
+}
+
+fn part(piece: DraftPart, attachments: &Attachments) -> PromptPart {
+    let chip = match piece {
+        DraftPart::Text(text) => return PromptPart::Text { text },
+        DraftPart::Chip(chip) => chip,
+    };
+    match chip.attachment {
+        None => PromptPart::Paste {
+            label: chip.label,
+            text: chip.text.to_string(),
+        },
+        Some(number) => match attachments.find(number) {
+            Some(file) => PromptPart::File { file: file.clone() },
+            // Newer attachments have replaced the file; the text of its chip stays.
+            None => PromptPart::Text {
+                text: chip.text.to_string(),
+            },
+        },
     }
 }
 

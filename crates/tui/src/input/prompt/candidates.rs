@@ -116,15 +116,23 @@ pub(super) fn command_or_value(
             }
             (0..query.len() + 1, candidates)
         }
+        Word::Argument { .. } if let Some((name, start)) = model_name(word) => {
+            let levels = levels_of(name, models.all);
+            let names = models.all.iter().map(|(name, _)| name.as_str());
+            let levels = levels.iter().map(String::as_str);
+            let values: Vec<&str> = match levels.len() {
+                0 => names.collect(),
+                _ => levels.collect(),
+            };
+            let candidates = ranked(name, values.into_iter(), usize::MAX, value_candidate);
+            (start..start + name.len(), candidates)
+        }
         Word::Argument {
             command,
             argument,
             start,
         } => {
-            let levels = levels_of(argument, models.all);
             let values: Vec<&str> = match (*command, slash::find(command)) {
-                ("model", _) if !levels.is_empty() => levels.iter().map(String::as_str).collect(),
-                ("model", _) => models.all.iter().map(|(name, _)| name.as_str()).collect(),
                 ("thinking", _) => models.levels.iter().map(|level| level.name()).collect(),
                 ("theme", _) => ThemeStore::embedded(),
                 (_, Some(slash)) => slash.values.to_vec(),
@@ -133,18 +141,39 @@ pub(super) fn command_or_value(
                     known.values.iter().map(String::as_str).collect()
                 }
             };
-            let candidates = ranked(argument, values.into_iter(), usize::MAX, |value| {
-                Candidate {
-                    text: value.to_owned(),
-                    label: value.to_owned(),
-                    detail: String::new(),
-                }
-            });
+            let candidates = ranked(argument, values.into_iter(), usize::MAX, value_candidate);
             (*start..start + argument.len(), candidates)
         }
         _ => return None,
     };
     (!candidates.is_empty()).then_some(Completion { range, candidates })
+}
+
+/// The start of a model's name in an argument, and where it begins; `None` where the command takes no model.
+pub(super) fn model_name<'a>(word: &Word<'a>) -> Option<(&'a str, usize)> {
+    let Word::Argument {
+        command,
+        argument,
+        start,
+    } = word
+    else {
+        return None;
+    };
+    let from = match *command {
+        "model" | "retry" => 0,
+        "fan" if !argument.contains("--") => argument.rfind(' ').map_or(0, |space| space + 1),
+        "role" => argument.find(' ')? + 1,
+        _ => return None,
+    };
+    Some((&argument[from..], start + from))
+}
+
+fn value_candidate(value: &str) -> Candidate {
+    Candidate {
+        text: value.to_owned(),
+        label: value.to_owned(),
+        detail: String::new(),
+    }
 }
 
 /// Slash commands of which a word in the description or the argument begins with the query, or which the palette finds by the query.
@@ -212,11 +241,7 @@ pub(super) fn points(word: &Word<'_>, points: &[(String, String)]) -> Option<Com
     let from = start + argument.len() - own.len();
     let values = slash::find(command).filter(|_| own.len() == argument.len());
     let values = values.map_or(&[][..], |slash| slash.values);
-    let mut candidates = ranked(own, values.iter().copied(), usize::MAX, |value| Candidate {
-        text: value.to_owned(),
-        label: value.to_owned(),
-        detail: String::new(),
-    });
+    let mut candidates = ranked(own, values.iter().copied(), usize::MAX, value_candidate);
     let typed = own.to_lowercase();
     let found = points
         .iter()
@@ -458,6 +483,32 @@ mod tests {
     }
 
     #[test]
+    fn commands_that_take_models_complete_their_names() {
+        use ThinkingLevel::{High, Off};
+        let all = [("a/one", vec![Off, High]), ("b/two", vec![Off])];
+        let all = all.map(|(name, levels)| (name.to_owned(), levels));
+        let models = KnownModels {
+            all: &all,
+            ..KnownModels::default()
+        };
+        let offered = |text: &str| command_or_value(&word(text), models, &[]);
+        for (text, start) in [
+            ("/model tw", 7),
+            ("/retry tw", 7),
+            ("/fan tw", 5),
+            ("/fan a/one tw", 11),
+            ("/role plan tw", 11),
+        ] {
+            let found = texts(offered(text));
+            assert_eq!(found, (start..text.len(), vec!["b/two".into()]), "{text}");
+        }
+        let levels = texts(offered("/retry a/one")).1;
+        assert_eq!(levels, ["a/one:off", "a/one:high"]);
+        assert_eq!(texts(offered("/role pl")).1, ["plan"]);
+        assert_eq!(offered("/fan a/one b/two -- tw"), None);
+    }
+
+    #[test]
     fn levels_of_the_model_are_completed_and_the_current_one_is_first() {
         let models = KnownModels {
             levels: &[ThinkingLevel::High, ThinkingLevel::Off],
@@ -475,7 +526,7 @@ mod tests {
         let known = [("a1", "Fix the\nparser"), ("b2", "Add a test")];
         let known = known.map(|(id, text)| (id.to_owned(), text.to_owned()));
         let found = |text: &str| texts(points(&word(text), &known));
-        let all = ["undo", "a1", "b2"].map(str::to_owned).to_vec();
+        let all = ["undo", "redo", "a1", "b2"].map(str::to_owned).to_vec();
         assert_eq!(found("/restore "), (9..9, all));
         assert_eq!(found("/restore pars"), (9..13, vec!["a1".to_owned()]));
         assert_eq!(found("/diff a1 b"), (9..10, vec!["b2".to_owned()]));

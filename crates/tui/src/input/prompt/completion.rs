@@ -110,9 +110,7 @@ impl Completer {
                 self.offer(offered);
                 return (!asked).then_some(Missing::Points);
             }
-            candidates::Word::Argument { command, .. }
-                if first_line && *command == "model" && self.models.is_none() =>
-            {
+            _ if first_line && self.models.is_none() && candidates::model_name(&word).is_some() => {
                 let asked = std::mem::replace(&mut self.models_asked, true);
                 return (!asked).then_some(Missing::Models);
             }

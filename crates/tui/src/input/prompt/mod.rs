@@ -33,6 +33,7 @@ pub(crate) use editor::Editor;
 use osier_agent::{Attachment, RunOutcome, Severity, UserMessage};
 use osier_base::parts::Parts;
 use osier_protocol::{AddedCommand, Op, ProjectSymbol, TreeOp, UnconfirmedPrompt, slash};
+use osier_term::widgets::textarea::DraftPart;
 use osier_term::widgets::textarea::modal::EditorRequest;
 use pending::PendingPrompts;
 use queue::Queue;
@@ -42,6 +43,16 @@ pub(crate) use submit::Submission;
 /// The number of the requests for the prompts of the session, to complete their ids.
 pub(crate) const POINTS: u64 = 1 << 33;
 
+/// A prompt that returned to the editor.
+#[derive(Debug)]
+struct Returned {
+    /// The count of edits of the editor.
+    edits: u64,
+    text: String,
+    /// The text that the user had typed before.
+    draft: Vec<DraftPart>,
+}
+
 /// The prompt of a session.
 #[derive(Debug, Default)]
 pub struct Prompt {
@@ -49,8 +60,8 @@ pub struct Prompt {
     pub(crate) attachments: Attachments,
     pending: PendingPrompts,
     queue: Queue,
-    /// The count of edits when a prompt returned to the editor.
-    returned: Option<u64>,
+    /// The prompt that returned to the editor, and the draft that was there.
+    returned: Option<Returned>,
     /// Where the text of the editor was drawn.
     area: Rect,
 }
@@ -117,20 +128,58 @@ impl Prompt {
         outbox.push(Toast::info("the earlier draft is in the prompt history"));
     }
 
-    /// Puts a prompt back into the editor, with its files.
-    pub(crate) fn return_prompt(&mut self, prompt: Option<&UserMessage>) {
+    /// Puts a prompt back into the editor, with its files. Without a prompt, the one that returned last leaves the editor,
+    /// unless it was edited. A draft that was typed before is kept, and returns when the prompt leaves.
+    pub(crate) fn return_prompt(&mut self, prompt: Option<&UserMessage>, outbox: &mut Outbox) {
+        let is_as_returned = self.is_as_returned();
         let Some(prompt) = prompt else {
-            if self.is_as_returned() {
+            if is_as_returned && let Some(returned) = self.returned.take() {
                 self.editor.clear();
+                if !returned.draft.is_empty() {
+                    self.editor.put_draft_before(returned.draft);
+                    outbox.push(Toast::info("the draft is in the prompt again"));
+                }
             }
             return;
+        };
+        let draft = match self.returned.take().filter(|_| is_as_returned) {
+            Some(returned) => returned.draft,
+            None => self.keep_draft(outbox),
         };
         self.editor.set_text(&prompt.text);
         if !prompt.attachments.is_empty() {
             self.editor.clear();
             self.put_back(std::slice::from_ref(prompt));
         }
-        self.returned = Some(self.editor.edits());
+        self.returned = Some(Returned {
+            edits: self.editor.edits(),
+            text: self.editor.text(),
+            draft,
+        });
+    }
+
+    /// Replaces the text of the editor; the draft that was there is kept.
+    pub(crate) fn replace_text(&mut self, text: &str, outbox: &mut Outbox) {
+        if self.editor.text() != text {
+            self.keep_draft(outbox);
+        }
+        self.editor.set_text(text);
+    }
+
+    /// Keeps what was typed, which another text replaces: in the prompt history, or with pictures as a stashed prompt.
+    fn keep_draft(&mut self, outbox: &mut Outbox) -> Vec<DraftPart> {
+        let text = self.editor.text();
+        if text.trim().is_empty() {
+            return Vec::new();
+        }
+        if self.editor.attachments().is_empty() {
+            self.editor.remember(&text);
+            outbox.push(Toast::info("the draft is in the prompt history"));
+        } else {
+            outbox.push(self.stash());
+            outbox.push(Toast::info("the draft is stashed: `/stash` restores it"));
+        }
+        self.editor.pieces()
     }
 
     /// Puts prompts that were not sent back into the editor, with their files.
@@ -139,9 +188,11 @@ impl Prompt {
         self.put_back(prompts);
     }
 
-    /// Whether the editor has a prompt that returned, and nothing was typed since.
+    /// Whether the editor has a prompt as it returned.
     fn is_as_returned(&self) -> bool {
-        self.returned == Some(self.editor.edits())
+        self.returned.as_ref().is_some_and(|returned| {
+            returned.edits == self.editor.edits() || returned.text == self.editor.text()
+        })
     }
 
     /// Stores the commands of skills, templates and plugins. Built-in names have priority.
@@ -310,8 +361,8 @@ mod tests {
             attachments: vec![file("red.png"), file("no mark.png")],
             ..message("see [picture 1: red.png], and say what it is")
         };
-        let mut prompt = Prompt::default();
-        prompt.return_prompt(Some(&sent));
+        let (mut prompt, mut outbox) = (Prompt::default(), Outbox::default());
+        prompt.return_prompt(Some(&sent), &mut outbox);
         let numbers = prompt.editor.attachments();
         assert_eq!(prompt.attached(&numbers), sent.attachments);
         assert!(
@@ -321,24 +372,83 @@ mod tests {
                 .starts_with("see [picture 1: red.png], and say")
         );
         // The prompt of another place replaces it.
-        prompt.return_prompt(Some(&message("only text")));
+        prompt.return_prompt(Some(&message("only text")), &mut outbox);
         assert_eq!(prompt.editor.text(), "only text");
         assert_eq!(prompt.editor.attachments(), Vec::<u64>::new());
         // Back at the position after it, it leaves the editor unless it was edited.
-        let mut outbox = Outbox::default();
         assert!(!prompt.on_command(Command::WordLeft, &mut outbox));
-        prompt.return_prompt(None);
+        prompt.return_prompt(None, &mut outbox);
         assert_eq!(prompt.editor.text(), "");
-        prompt.return_prompt(Some(&message("edit me")));
+        prompt.return_prompt(Some(&message("edit me")), &mut outbox);
         prompt.on_char('!', &mut outbox);
         assert!(prompt.on_command(Command::WordLeft, &mut outbox));
-        prompt.return_prompt(None);
+        prompt.return_prompt(None, &mut outbox);
         assert_eq!(prompt.editor.text(), "edit me!");
         // The command line gave these prompts, and they were not sent.
         prompt.return_unsent(&[sent.clone(), message("then this")]);
         let numbers = prompt.editor.attachments();
         assert_eq!(prompt.attached(&numbers), sent.attachments);
         assert!(prompt.editor.text().ends_with("\n\nthen this"));
+    }
+
+    #[test]
+    fn a_draft_is_kept_when_a_prompt_returns_and_comes_back_with_the_next_step() {
+        let (mut prompt, mut outbox) = (Prompt::default(), Outbox::default());
+        prompt.editor.set_text("my draft");
+        for sent in ["second", "first"] {
+            prompt.return_prompt(Some(&message(sent)), &mut outbox);
+            assert_eq!(prompt.editor.text(), sent);
+        }
+        let told = Toast::info("the draft is in the prompt history");
+        assert_eq!(outbox.take(), [told.into()]);
+        let history: Vec<&str> = prompt.editor.history().newest().collect();
+        assert_eq!(history, ["my draft"]);
+        // A look at the history changes nothing.
+        prompt.on_command(Command::Up, &mut outbox);
+        assert_eq!(prompt.editor.text(), "my draft");
+        prompt.on_command(Command::Down, &mut outbox);
+        prompt.return_prompt(None, &mut outbox);
+        assert_eq!(prompt.editor.text(), "my draft");
+        // Edited, the prompt stays, and is a draft itself.
+        prompt.return_prompt(Some(&message("first")), &mut outbox);
+        prompt.on_char('!', &mut outbox);
+        prompt.return_prompt(None, &mut outbox);
+        assert_eq!(prompt.editor.text(), "first!");
+        prompt.return_prompt(Some(&message("second")), &mut outbox);
+        prompt.return_prompt(None, &mut outbox);
+        assert_eq!(prompt.editor.text(), "first!");
+        prompt.replace_text("/fan ", &mut outbox);
+        assert_eq!(prompt.editor.history().newest().next(), Some("first!"));
+    }
+
+    #[test]
+    fn a_draft_with_a_picture_is_stashed_when_a_prompt_returns() {
+        let (mut prompt, mut outbox) = (Prompt::default(), Outbox::default());
+        let file = Attachment {
+            id: "1".to_owned(),
+            kind: osier_agent::AttachmentKind::Image,
+            file_name: "red.png".to_owned(),
+            mime_type: "image/png".to_owned(),
+            size: 4,
+            content: "AAAA".to_owned(),
+            extracted_text: None,
+        };
+        let chip = prompt.attachments.add(file.clone());
+        prompt.editor.insert_chip(chip);
+        prompt.return_prompt(Some(&message("sent")), &mut outbox);
+        // A space follows a chip.
+        let text = "[picture 1: red.png] ".to_owned();
+        let parts = vec![
+            osier_protocol::PromptPart::File { file: file.clone() },
+            osier_protocol::PromptPart::Text {
+                text: " ".to_owned(),
+            },
+        ];
+        let told = Toast::info("the draft is stashed: `/stash` restores it");
+        let stashed = Op::StashPrompt { text, parts };
+        assert_eq!(outbox.take(), [stashed.into(), told.into()]);
+        prompt.return_prompt(None, &mut outbox);
+        assert_eq!(prompt.attached(&prompt.editor.attachments()), [file]);
     }
 
     #[test]

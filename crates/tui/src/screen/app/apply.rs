@@ -56,7 +56,7 @@ impl App {
                 };
                 self.prompt.apply(action, to);
             }
-            Action::SetEditor { text } => editor.set_text(&text),
+            Action::SetEditor { text } => self.prompt.replace_text(&text, outbox),
             Action::InsertText { text } => editor.paste(&text),
             Action::CloseLayer => self.changes.close_layer(overlays, outbox),
             Action::OfferInUse { target } => sessions::offer_in_use(&target, None, overlays),

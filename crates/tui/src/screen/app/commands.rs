@@ -45,15 +45,17 @@ impl App {
                 let applies = self.feature_command(command, info.category, now);
                 return applies.unwrap_or_default();
             }
-            (Run::Slash, Some(slash)) => match run_slash(slash, "") {
-                Ok(actions) => {
+            (Run::Slash, Some(slash)) => {
+                if let Ok(actions) = run_slash(slash, "") {
                     for action in actions {
                         self.outbox.push(action);
                     }
+                } else {
+                    // The command needs an argument, which the user types.
+                    let text = format!("/{} ", slash.name);
+                    self.prompt.replace_text(&text, &mut self.outbox);
                 }
-                // The command needs an argument, which the user types.
-                Err(_) => self.prompt.editor.set_text(&format!("/{} ", slash.name)),
-            },
+            }
             (Run::Component | Run::Slash, _) => return false,
         }
         true
@@ -190,7 +192,9 @@ impl App {
 
     /// Stops the run; twice while nothing runs, lists the earlier prompts.
     fn interrupt_or_rewind(&mut self, now: Instant) {
-        let has_more = self.prompt.editor.is_empty() && !self.transcript.is_empty();
+        // A draft is kept when an earlier prompt returns. In an editor with modes, the key is often pressed twice while there is text.
+        let is_free = self.prompt.editor.is_empty() || !self.prompt.editor.modal().has_modes();
+        let has_more = is_free && !self.transcript.is_empty();
         if !self.activity.is_idle() {
             // Messages queued here return to the editor first.
             let is_own = self.footer.presence.writer().is_none();

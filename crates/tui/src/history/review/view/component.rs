@@ -7,7 +7,7 @@ use super::problems::{Problems, contains, is_in};
 use super::state::DiffView;
 use super::texts::first_line;
 use crate::actions::{Action, Command, Effect, Toast};
-use crate::history::review::verdicts::{Review, key_lines, keys};
+use crate::history::review::verdicts::{Review, is_verdict, key_lines, keys};
 use osier_base::text;
 use osier_checkpoint::hunks;
 use osier_protocol::{CheckpointOp, DiffRange};
@@ -57,9 +57,23 @@ impl DiffView {
 }
 
 impl DiffView {
+    /// Reverts the selected change now.
+    fn revert(&mut self, cx: &mut Cx<'_, Action>) {
+        let Some((path, piece)) = self.current() else {
+            return;
+        };
+        let (path, piece) = (path.to_owned(), piece.to_owned());
+        self.review.set_reverted(&path, &piece);
+        self.stale = true;
+        cx.push(CheckpointOp::Review {
+            pieces: vec![Review::rejection(&path, &piece)],
+            tell: false,
+        });
+    }
+
     /// The lines of keys.
     fn help(&self, width: usize, keymap: &Keymap<Command>) -> Vec<Row> {
-        let lines = keys(keymap, self.is_outdated(), width).into_iter();
+        let lines = keys(keymap, (self.reviews(), self.is_outdated()), width).into_iter();
         let row =
             |keys: String| Row::plain(text::truncate(&keys, width).into_owned(), Token::Muted);
         lines.map(row).collect()
@@ -186,6 +200,11 @@ impl Component<Command, Action> for DiffView {
             return self.review.on_command(command);
         }
         let page = isize::try_from(self.page.saturating_sub(1).max(1)).unwrap_or(1);
+        if is_verdict(command) && !self.reviews() {
+            let text = "both states are recorded ones: nothing to review here; /restore ENTRY restores the files of one";
+            cx.push(Toast::info(text));
+            return Handled::Yes;
+        }
         match command {
             Command::Up => self.scroll(-1),
             Command::Down => self.scroll(1),
@@ -229,19 +248,7 @@ impl Component<Command, Action> for DiffView {
                     cx.push(Toast::info("this file has no change to review"));
                 }
             }
-            Command::RevertHunk => {
-                if let Some((path, piece)) = self.current() {
-                    let (path, piece) = (path.to_owned(), piece.to_owned());
-                    self.review.set_reverted(&path, &piece);
-                    self.stale = true;
-                    let pieces = vec![Review::rejection(&path, &piece)];
-                    let op = CheckpointOp::Review {
-                        pieces,
-                        tell: false,
-                    };
-                    cx.push(op);
-                }
-            }
+            Command::RevertHunk => self.revert(cx),
             Command::EditHunk => {
                 if let Some((path, piece)) = self.current() {
                     cx.push(Effect::EditFile {
@@ -276,6 +283,10 @@ impl Component<Command, Action> for DiffView {
             .any(|syntax| syntax.apply(highlighted));
         self.stale |= is_own;
         is_own
+    }
+
+    fn uses(&self, command: Command) -> bool {
+        self.reviews() || !is_verdict(command)
     }
 
     fn context(&self) -> &'static str {

@@ -142,6 +142,11 @@ impl DiffView {
         self
     }
 
+    /// Whether the changes lead to the present files, so that they can be accepted or reverted.
+    pub(super) fn reviews(&self) -> bool {
+        !matches!(self.range, DiffRange::Between { to: Some(_), .. })
+    }
+
     /// The review in progress.
     pub(crate) fn review(&self) -> &Review {
         &self.review
