@@ -345,6 +345,9 @@ pub(super) fn check(args: &Args, mode: RunMode) -> Result<(), String> {
 fn written(id: &str) -> Option<String> {
     let command = Args::command();
     let commands = std::iter::once(&command).chain(command.get_subcommands());
+    let nested = command.get_subcommands();
+    let nested = nested.flat_map(clap::Command::get_subcommands);
+    let commands = commands.chain(nested);
     let mut arguments = commands.flat_map(clap::Command::get_arguments);
     let argument = arguments.find(|argument| argument.get_id() == id)?;
     argument.get_long().map(|long| format!("--{long}"))
