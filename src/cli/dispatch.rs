@@ -1,6 +1,5 @@
 //! Runs the command or the mode of the command line.
 
-use std::cell::Cell;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,7 +16,8 @@ use super::run_config::RunConfig;
 use super::run_mode::{self, RunMode};
 use super::runtime::{block_on, block_on_with_input};
 use super::{
-    aliases, attach, codex, commands, completion, parse_error, script_args, serve, token_argument,
+    aliases, attach, codex, commands, completion, mcp_serve, parse_error, script_args, serve,
+    token_argument,
 };
 use osier_agent::RunOutcome;
 use osier_base::exit_limit::{Interrupt, limit_after_signals};
@@ -29,7 +29,6 @@ use osier_session::{SessionHandle, SessionSetup, check_tools};
 use crate::modes::AskedRequests;
 use crate::modes::json::JsonFormat;
 use crate::modes::log::LogLevel;
-use crate::modes::mcp_server;
 use crate::modes::rpc;
 use crate::modes::run::{Ended, ProgramHooks, Run};
 use crate::modes::schema::AnswerSchema;
@@ -117,7 +116,7 @@ fn start(args: Args) -> Result<Exit, String> {
             };
             run_acp(&config, setup)
         }
-        RunMode::McpServer => run_mcp_server(&config, setup),
+        RunMode::McpServer => mcp_serve::run(&config, setup),
         RunMode::Screen => run_screen(config, setup, stdin_piped),
         _ => run_prompts(&config, setup, mode, stdin_piped),
     }
@@ -397,27 +396,6 @@ fn run_acp(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
         osier_acp::run_on_stdio(setup).await
     })?;
     Ok(signal.map_or(Exit::Success, Exit::Signal))
-}
-
-fn run_mcp_server(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
-    let mut setup = config.checked(setup)?;
-    setup.waits_for_servers = true;
-    check_tools(&setup)?;
-    limit_after_signals(Interrupt::Ends);
-    block_on_with_input(async {
-        // The server also starts without a model; each call fails then.
-        let _ = find_local(&mut setup).await;
-        let input = tokio::io::BufReader::new(tokio::io::stdin());
-        let signal = Cell::new(None);
-        let stopped = async { signal.set(Some(signalled().await)) };
-        let served = mcp_server::run(&setup, input, terminal_output::async_stdout(), stopped);
-        match served.await {
-            Ok(()) => Ok(signal.get().map_or(Exit::Success, Exit::Signal)),
-            // The client has exited.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Success),
-            Err(error) => Err(error.to_string()),
-        }
-    })?
 }
 
 fn run_screen(

@@ -14,6 +14,7 @@ mod html_theme;
 mod input;
 #[cfg(feature = "proxy")]
 mod llm_proxy;
+mod mcp_serve;
 mod parse_error;
 mod run_config;
 mod run_mode;

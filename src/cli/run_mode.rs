@@ -243,8 +243,9 @@ const FLAGS: &[Flag] = &[
     flag("login", &[SignIn]),
     flag("listen", &[Serve]),
     flag("unix", &[Serve]),
-    flag("token_file", &[Serve, Attach]),
-    flag("allow_host", &[Serve]),
+    flag("http", &[McpServer]),
+    flag("token_file", &[Serve, Attach, McpServer]),
+    flag("allow_host", &[Serve, McpServer]),
     flag("client_header", &[Serve]),
     flag("unload_after", &[Serve]),
     flag("detach", &[Serve]),
@@ -344,6 +345,9 @@ pub(super) fn check(args: &Args, mode: RunMode) -> Result<(), String> {
 fn written(id: &str) -> Option<String> {
     let command = Args::command();
     let commands = std::iter::once(&command).chain(command.get_subcommands());
+    let nested = command.get_subcommands();
+    let nested = nested.flat_map(clap::Command::get_subcommands);
+    let commands = commands.chain(nested);
     let mut arguments = commands.flat_map(clap::Command::get_arguments);
     let argument = arguments.find(|argument| argument.get_id() == id)?;
     argument.get_long().map(|long| format!("--{long}"))
@@ -387,10 +391,10 @@ mod tests {
         let lines = arguments.map(|argument| {
             let words = std::iter::once("osier").chain(name.split_whitespace());
             let words = words.map(str::to_owned);
-            (
-                argument.get_id().to_string(),
-                words.chain(given(argument)).collect(),
-            )
+            let id = argument.get_id().to_string();
+            let needs_http = name == "mcp serve" && ["token_file", "allow_host"].contains(&&*id);
+            let http = needs_http.then(|| "--http".to_owned());
+            (id, words.chain(given(argument)).chain(http).collect())
         });
         lines.collect()
     }
@@ -403,7 +407,7 @@ mod tests {
                 vec!["https://example.com"]
             }
             "request" | "no_start" => vec!["--connect"],
-            "listen" => vec!["127.0.0.1:1"],
+            "listen" | "http" => vec!["127.0.0.1:1"],
             "permission_prompt_tool" => vec![
                 "stdio",
                 "--output-format",
@@ -636,6 +640,9 @@ mod tests {
         let more = match &config.args.command {
             Some(Command::Serve(args)) => super::super::serve::described(args, &setup)?,
             Some(Command::Attach(args)) => super::super::attach::described(args, &setup)?,
+            Some(Command::Mcp {
+                command: McpCommand::Serve(args),
+            }) => super::super::mcp_serve::described(args, &setup)?,
             _ => String::new(),
         };
         Ok(format!("{setup:?} {more}"))

@@ -5,16 +5,13 @@ use osier_protocol::slash::{self, CommandEnd, SlashClient};
 use osier_protocol::{AddedCommand, Event, Op, Prompt, TreeOp};
 use osier_session::SessionHandle;
 
-/// The requests of a prompt that is a command, or why it cannot run. `None` for text, for commands in `added`, and for names
-/// that only a plugin can have.
+/// The requests of a prompt that is a command, or why it cannot run. `None` for text, and for commands in `added`.
 pub(super) fn typed(prompt: &Prompt, added: &[AddedCommand]) -> Option<Result<Vec<Op>, String>> {
     let typed = prompt.typed.as_ref().unwrap_or(&prompt.text);
-    let name = typed.trim().strip_prefix('/')?;
-    let name = name.split_whitespace().next()?;
-    slash::find(name)?;
     let requests = slash::requests_of(typed, SlashClient::Script, added)?;
     if prompt.typed.is_some() && requests.is_ok() {
-        let problem = format!("`/{name}` takes no text from standard input");
+        let name = typed.split_whitespace().next().unwrap_or_default();
+        let problem = format!("`{name}` takes no text from standard input");
         return Some(Err(problem));
     }
     Some(requests)

@@ -77,6 +77,7 @@ mod serve;
 mod session_budget;
 mod sessions;
 mod slash_in_scripts;
+mod slash_rule;
 mod subagent_control;
 mod subagents;
 mod support;

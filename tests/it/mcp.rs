@@ -5,6 +5,7 @@ mod login;
 mod restart;
 mod sampling;
 mod serve;
+mod serve_http;
 mod sse;
 mod start;
 mod tasks;

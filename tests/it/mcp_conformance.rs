@@ -1,6 +1,7 @@
-//! The public conformance suite for clients of the Model Context Protocol.
+//! The public conformance suite of the Model Context Protocol, for clients and for servers.
 
 mod client;
+mod server;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -39,6 +39,7 @@ fn commands_that_need_a_screen_are_refused_by_name() {
         ),
         ("/undo", "`/undo` works in the terminal and the chat"),
         ("/about me", "`/about` takes no argument"),
+        ("/modle", "unknown command `/modle`; did you mean `/model`?"),
     ] {
         let refused = of(&home, ["-p", prompt]);
         let expected = ProgramOutput::new(1, "", &format!("osier: {error}\n"));
@@ -55,8 +56,8 @@ fn commands_that_need_a_screen_are_refused_by_name() {
         .run();
     let error = "osier: `/compact` takes no text from standard input\n";
     assert_eq!(piped, ProgramOutput::new(1, "", error));
-    // Names that only a plugin can have, paths and words are text for the model.
-    for prompt in ["/nosuch a", "/etc/hosts is odd", "undo that"] {
+    // Paths and words are text for the model.
+    for prompt in ["/etc/hosts is odd", "undo that"] {
         assert_eq!(of(&home, ["-p", prompt]).stdout, "The model.\n", "{prompt}");
     }
 }

@@ -83,6 +83,7 @@ pub mod request;
 pub mod secrets;
 pub mod server_tool;
 pub mod signals;
+pub mod slash_text;
 pub mod sort;
 pub mod task;
 pub mod terminal_output;

@@ -7,13 +7,6 @@
 //! so that the provider's prompt cache hits. An invalid file is one line for the user; all other files are used.
 //!
 //! The crate does not know models, sessions or the screen.
-//!
-//! ```
-//! use osier_context::slash_parts;
-//!
-//! assert_eq!(slash_parts("/review src/lib.rs"), Some(("review", "src/lib.rs")));
-//! assert_eq!(slash_parts("/etc/hosts looks odd"), None);
-//! ```
 
 mod area;
 pub mod files;
@@ -30,14 +23,6 @@ pub use nearby::PathInstructions;
 pub use path_rules::PathRule;
 pub use project::ProjectContext;
 pub use sources::ContextSources;
-
-/// The name and arguments of a possible slash command: `/name arguments`.
-pub fn slash_parts(text: &str) -> Option<(&str, &str)> {
-    let body = text.strip_prefix('/')?;
-    let (name, arguments) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
-    // A path is a prompt: `/etc/hosts looks odd`.
-    (!name.is_empty() && !name.contains('/')).then_some((name, arguments))
-}
 
 #[cfg(test)]
 mod tests;

@@ -300,14 +300,6 @@ fn templates_are_commands_with_a_cost() {
     );
 }
 
-#[test]
-fn only_a_name_after_the_slash_is_a_command() {
-    assert_eq!(slash_parts("/review a b"), Some(("review", "a b")));
-    assert_eq!(slash_parts("/review"), Some(("review", "")));
-    assert_eq!(slash_parts("/etc/hosts looks odd"), None);
-    assert_eq!(slash_parts("/ x"), None);
-}
-
 /// The order is the same as in Claude Code 2.1.331 for these files, without the imports that lead
 /// out of the project.
 #[test]

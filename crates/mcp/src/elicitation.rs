@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use osier_base::{text, visible};
+use osier_protocol::form::Form;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
 
 /// Maximum columns of a message; the columns that are cut are counted.
@@ -56,23 +57,27 @@ impl ElicitationAnswer {
         }
     }
 
-    fn result(self, schema: &Value) -> ElicitResult {
-        match (self.action.as_str(), self.content) {
-            ("accept", Some(Value::Object(values))) => {
-                let content = Value::Object(with_defaults(values, schema));
-                ElicitResult::new(ElicitationAction::Accept).with_content(content)
-            }
-            ("accept", _) => ElicitResult::new(ElicitationAction::Accept),
+    /// The result for the server.
+    ///
+    /// # Errors
+    /// The values do not match `schema`.
+    fn result(self, schema: &Value) -> Result<ElicitResult, String> {
+        Ok(match (self.action.as_str(), self.content) {
+            ("accept", Some(Value::Object(values))) => accepted(values, schema)?,
+            // A question without a form has no values.
+            ("accept", None) if schema.is_null() => ElicitResult::new(ElicitationAction::Accept),
+            ("accept", None) => accepted(Map::new(), schema)?,
+            ("accept", _) => return Err("the answer is invalid: it is not an object".to_owned()),
             ("cancel", _) => ElicitResult::new(ElicitationAction::Cancel),
             _ => ElicitResult::new(ElicitationAction::Decline),
-        }
+        })
     }
 }
 
 /// Asks as `ask` does, under the rules.
 ///
 /// # Errors
-/// The reason why the question cannot be shown, for the server.
+/// The reason why the question cannot be shown, or its answer is invalid, for the server.
 pub(super) async fn ask_under(
     rules: Option<&dyn ElicitationRules>,
     questions: &Questions,
@@ -95,13 +100,13 @@ pub(super) async fn ask_under(
         None => ElicitationAnswer::of(&ask(questions, server, params, cancel).await?),
     };
     let answer = rules.review(server, &question, answer).await;
-    Ok(answer.result(schema))
+    answer.result(schema)
 }
 
 /// Asks the user on behalf of `server`.
 ///
 /// # Errors
-/// The reason why the question cannot be shown, for the server.
+/// The reason why the question cannot be shown, or its answer is invalid, for the server.
 pub(super) async fn ask(
     questions: &Questions,
     server: &str,
@@ -139,10 +144,7 @@ pub(super) async fn ask(
         kind,
     };
     Ok(match questions.ask(question, cancel).await {
-        Answer::Values { values } => {
-            let content = Value::Object(with_defaults(values, &schema));
-            ElicitResult::new(ElicitationAction::Accept).with_content(content)
-        }
+        Answer::Values { values } => accepted(values, &schema)?,
         Answer::Yes => ElicitResult::new(ElicitationAction::Accept),
         Answer::Refuse { .. } => ElicitResult::new(ElicitationAction::Decline),
         _ => ElicitResult::new(ElicitationAction::Cancel),
@@ -176,6 +178,17 @@ fn choices(schema: &Value) -> usize {
         (_, part) => choices(part),
     };
     parts.iter().map(count).sum()
+}
+
+/// The result with values, which programs and hooks may have given.
+///
+/// # Errors
+/// The values do not match `schema`.
+fn accepted(values: Map<String, Value>, schema: &Value) -> Result<ElicitResult, String> {
+    let values = with_defaults(values, schema);
+    let checked = Form::new(schema).check(&values);
+    checked.map_err(|fault| format!("the answer is invalid: {fault}"))?;
+    Ok(ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(values)))
 }
 
 /// Empty fields get the default of the schema.
@@ -236,6 +249,39 @@ mod tests {
         assert!(matches!(question.kind, QuestionKind::Form { .. }));
         let expected = json!({"action": "accept", "content": {"count": 2, "size": "m"}});
         assert_eq!(result, expected);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_does_not_match_the_form_is_an_error() {
+        for (content, fault) in [
+            (Some(json!({"count": "two"})), "`count` has the wrong type"),
+            (
+                Some(json!({"count": 2, "size": 1})),
+                "`size` has the wrong type",
+            ),
+            (Some(json!([2])), "it is not an object"),
+            (None, "`count` is required"),
+        ] {
+            let action = "accept".to_owned();
+            let answer = ElicitationAnswer { action, content };
+            let error = answer.result(&form()["requestedSchema"]).unwrap_err();
+            assert_eq!(error, format!("the answer is invalid: {fault}"));
+        }
+        let values = Map::new();
+        let params = serde_json::from_value(form()).unwrap();
+        let (questions, mut requests) = Questions::new();
+        let cancel = CancellationToken::new();
+        let asking = ask(&questions, "shop", params, &cancel);
+        let answering = async {
+            if let Some(Request::Ask { reply, .. }) = requests.recv().await {
+                reply.send(Answer::Values { values }).unwrap();
+            }
+        };
+        let (result, ()) = tokio::join!(asking, answering);
+        assert_eq!(
+            result.unwrap_err(),
+            "the answer is invalid: `count` is required"
+        );
     }
 
     #[tokio::test]

@@ -20,6 +20,7 @@ use osier_agent::{
     UserMessage,
 };
 use osier_base::server_tool::tool_name;
+use osier_base::slash_text::SlashText;
 use osier_base::{ids, text};
 use osier_llm::ContentBlock;
 use osier_protocol::{PromptInfo, ResourceInfo, ServerInfo};
@@ -61,7 +62,10 @@ impl Mentions {
         let known = self.known();
         // A server's prompt cannot refer to a resource: only text that the user typed does.
         let typed = message.text.clone();
-        if message.text.starts_with(PROMPT_PREFIX) {
+        // `//mcp__…` is text.
+        let given = message.typed.as_deref().unwrap_or(&message.text);
+        let is_literal = matches!(SlashText::read(given), SlashText::Literal(_));
+        if message.text.starts_with(PROMPT_PREFIX) && !is_literal {
             self.expand(message, &known).await?;
         }
         for (server, uri) in mentions(&typed, &known) {

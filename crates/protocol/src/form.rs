@@ -86,9 +86,40 @@ impl Form {
             Err(faults)
         }
     }
+
+    /// Checks values that did not come from the texts of a form.
+    ///
+    /// # Errors
+    /// The first field whose value is missing or invalid, and why.
+    pub fn check(&self, values: &Map<String, Value>) -> Result<(), String> {
+        for field in &self.fields {
+            let value = values.get(&field.name).unwrap_or(&Value::Null);
+            if !field.has_type_of(value) {
+                return Err(format!("`{}` has the wrong type", field.name));
+            }
+            let checked = field.value(&as_text(value));
+            checked.map_err(|fault| format!("`{}` {fault}", field.name))?;
+        }
+        Ok(())
+    }
 }
 
 impl Field {
+    /// Whether a value, if there is one, has the type of the field.
+    fn has_type_of(&self, value: &Value) -> bool {
+        value.is_null()
+            || match &self.kind {
+                FieldKind::Text { .. } => value.is_string(),
+                FieldKind::Number { .. } => value.is_number(),
+                FieldKind::Flag => value.is_boolean(),
+                FieldKind::Choice(choices) => choices.iter().any(|(choice, _)| choice == value),
+                FieldKind::Several { choices, .. } => value.as_array().is_some_and(|values| {
+                    let mut values = values.iter();
+                    values.all(|value| choices.iter().any(|(choice, _)| choice == value))
+                }),
+            }
+    }
+
     fn new(name: &str, schema: &Value, required: bool) -> Self {
         let word = |key: &str| schema.get(key).and_then(Value::as_str).unwrap_or_default();
         let title = match word("title") {
@@ -319,6 +350,39 @@ mod tests {
 
     fn texts(texts: [&str; 9]) -> Vec<String> {
         texts.map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn values_of_programs_are_checked() {
+        let form = form();
+        let checked = |more: Value| {
+            let mut values = json!({"name": "Ada", "size": "m"});
+            for (name, value) in more.as_object().unwrap() {
+                values[name] = value.clone();
+            }
+            form.check(values.as_object().unwrap())
+        };
+        let valid =
+            json!({"age": 3, "share": 0.5, "loud": true, "odd": 1, "play": ["g"], "extra": 1});
+        assert_eq!(checked(valid), Ok(()));
+        for (wrong, fault) in [
+            (json!({"name": null}), "`name` is required"),
+            (json!({"name": "A"}), "`name` needs at least 2 characters"),
+            (json!({"name": 1}), "`name` has the wrong type"),
+            (json!({"age": "3"}), "`age` has the wrong type"),
+            (json!({"age": 1.5}), "`age` has to be a whole number"),
+            (json!({"age": 151}), "`age` has to be at most 150"),
+            (json!({"loud": "true"}), "`loud` has the wrong type"),
+            (json!({"size": "x"}), "`size` has the wrong type"),
+            (json!({"mail": "x"}), "`mail` is not a valid email"),
+            (json!({"play": ["x"]}), "`play` has the wrong type"),
+            (
+                json!({"play": ["g", "p"]}),
+                "`play` accepts at most 1 of them",
+            ),
+        ] {
+            assert_eq!(checked(wrong.clone()), Err(fault.to_owned()), "{wrong}");
+        }
     }
 
     #[test]

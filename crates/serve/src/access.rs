@@ -236,7 +236,7 @@ fn constant_time_eq(one: &[u8; 32], other: &[u8; 32]) -> bool {
 }
 
 /// A new token: 256 random bits in hex.
-fn make_token() -> io::Result<String> {
+pub(super) fn make_token() -> io::Result<String> {
     let mut bytes = [0_u8; 32];
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.map_err(|_| io::Error::other("the system provides no random numbers"))?;

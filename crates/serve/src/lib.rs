@@ -46,6 +46,7 @@ mod highlighter;
 #[cfg_attr(not(feature = "transfer"), path = "html_disabled.rs")]
 mod html;
 mod listen;
+pub mod mcp;
 mod merged_event;
 #[cfg(test)]
 #[cfg(all(feature = "schema", feature = "transfer"))]

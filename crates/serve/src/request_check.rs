@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use super::access::{Caller, Client};
+use super::access::{Access, Caller, Client};
 use super::browser_sign_in::{SECRET_HEADER, SECRET_SUBPROTOCOL, cookie_names};
 use super::compression::{accepts_gzip, compress_answer};
 use super::connections::{ConnectionInfo, ConnectionUse, Trust};
@@ -83,16 +83,7 @@ fn set_caller(server: &ServerState, request: &mut Request, caller: Caller) {
 fn check(server: &ServerState, request: &Request) -> Result<Option<Caller>, ApiError> {
     let mut caller = None;
     let headers = request.headers();
-    if headers.get_all(header::HOST).iter().count() > 1 {
-        return Err(ApiError::malformed(
-            "the request has several `Host` headers",
-        ));
-    }
-    let host = host_of(headers, request.uri());
-    if !server.access.is_own_host(host) {
-        let message = format!("`{host}` is not a name of this server; add it with `--allow-host`");
-        return Err(ApiError::new(ErrorCode::ForbiddenHost, message));
-    }
+    let host = check_own_host(&server.access, request)?;
     let version = header_text(headers, "osier-protocol");
     if let Some(version) = version {
         check_protocol(Some(version.parse().unwrap_or(u64::MAX)))?;
@@ -103,20 +94,11 @@ fn check(server: &ServerState, request: &Request) -> Result<Option<Caller>, ApiE
         Method::GET | Method::HEAD | Method::OPTIONS
     );
     let origin = header_text(headers, "origin");
-    // Also with a valid token: a page that has it is not one that the user opened here.
-    if (changes || path.starts_with("/api/"))
-        && let Some(origin) = origin
-        && !is_same_origin(origin, host)
-        && host_of_origin(origin).is_none_or(|host| !server.access.is_listed(host))
-    {
-        let message = format!("requests from pages of `{origin}` are not allowed");
-        return Err(ApiError::new(ErrorCode::ForbiddenOrigin, message));
+    if changes || path.starts_with("/api/") {
+        check_origin(&server.access, headers, host)?;
     }
     if path.starts_with("/api/") && path != "/api/login" {
-        let credentials = credentials_of(headers, host).ok_or_else(|| {
-            let message = "the token is missing; send `Authorization: Bearer TOKEN`";
-            ApiError::new(ErrorCode::Unauthorized, message)
-        })?;
+        let credentials = credentials_of(headers, host).ok_or_else(missing_token)?;
         let is_cookie = matches!(credentials, Credentials::Browser { .. });
         let sender = match credentials {
             Credentials::Token(token) => server.access.check(token, client_of(server, request))?,
@@ -133,11 +115,70 @@ fn check(server: &ServerState, request: &Request) -> Result<Option<Caller>, ApiE
         }
         caller = Some(sender);
     }
-    if *request.method() == Method::POST && !is_json(headers) {
-        let message = "the body must be JSON; send `content-type: application/json`";
-        return Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
+    if *request.method() == Method::POST {
+        check_json(headers)?;
     }
     Ok(caller)
+}
+
+/// Returns the host of a request, which must be a name of this server.
+pub(super) fn check_own_host<'a>(
+    access: &Access,
+    request: &'a Request,
+) -> Result<&'a str, ApiError> {
+    let headers = request.headers();
+    if headers.get_all(header::HOST).iter().count() > 1 {
+        return Err(ApiError::malformed(
+            "the request has several `Host` headers",
+        ));
+    }
+    let host = host_of(headers, request.uri());
+    if !access.is_own_host(host) {
+        let message = format!("`{host}` is not a name of this server; add it with `--allow-host`");
+        return Err(ApiError::new(ErrorCode::ForbiddenHost, message));
+    }
+    Ok(host)
+}
+
+/// Refuses pages of other sites. Also with a valid token: a page that has it is not one that the user opened here.
+pub(super) fn check_origin(
+    access: &Access,
+    headers: &HeaderMap,
+    host: &str,
+) -> Result<(), ApiError> {
+    if let Some(origin) = header_text(headers, "origin")
+        && !is_same_origin(origin, host)
+        && host_of_origin(origin).is_none_or(|host| !access.is_listed(host))
+    {
+        let message = format!("requests from pages of `{origin}` are not allowed");
+        return Err(ApiError::new(ErrorCode::ForbiddenOrigin, message));
+    }
+    Ok(())
+}
+
+/// Checks a token without the sign-in of browsers.
+pub(super) fn check_token(
+    access: &Access,
+    headers: &HeaderMap,
+    sender: Client,
+) -> Result<(), ApiError> {
+    match credentials_of(headers, "") {
+        Some(Credentials::Token(token)) => access.check(token, sender).map(drop),
+        Some(Credentials::Browser { .. }) | None => Err(missing_token()),
+    }
+}
+
+pub(super) fn check_json(headers: &HeaderMap) -> Result<(), ApiError> {
+    if is_json(headers) {
+        return Ok(());
+    }
+    let message = "the body must be JSON; send `content-type: application/json`";
+    Err(ApiError::new(ErrorCode::UnsupportedMediaType, message))
+}
+
+fn missing_token() -> ApiError {
+    let message = "the token is missing; send `Authorization: Bearer TOKEN`";
+    ApiError::new(ErrorCode::Unauthorized, message)
 }
 
 /// Who sends the request.

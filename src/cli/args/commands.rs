@@ -1,5 +1,6 @@
 //! The arguments of commands, and of those that users know from other agents.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum, ValueHint};
@@ -100,12 +101,25 @@ pub(in crate::cli) enum McpCommand {
         #[arg(value_name = "NAME")]
         name: String,
     },
-    /// Run as an MCP server on standard input and output, whose tool runs prompts
+    /// Run as an MCP server on standard input and output or over HTTP, whose tool runs prompts
     Serve(Box<McpServeArgs>),
 }
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct McpServeArgs {
+    /// Serve over HTTP at this address instead, by default `127.0.0.1:7434`; port 0 selects a free port
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:7434")]
+    pub http: Option<SocketAddr>,
+
+    /// Read the access token from this file; if it does not exist, create it with a new token [default: `serve.token`
+    /// in the data directory]
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub token_file: Option<PathBuf>,
+
+    /// Accept requests for this host name as well; repeatable
+    #[arg(long, value_name = "NAME", requires = "http")]
+    pub allow_host: Vec<String>,
+
     #[command(flatten)]
     pub run: RunArgs,
 }

@@ -26,8 +26,8 @@ use super::commands::sessions::log::Options as LogOptions;
 use super::commands::sessions::tree::Options as TreeOptions;
 
 pub(super) use commands::{
-    AcpArgs, AuthCommand, ConfigCommand, ExecArgs, LoginArgs, McpAddArgs, McpCommand, OtherArgs,
-    ResumeArgs, RpcArgs, SchemaFile,
+    AcpArgs, AuthCommand, ConfigCommand, ExecArgs, LoginArgs, McpAddArgs, McpCommand, McpServeArgs,
+    OtherArgs, ResumeArgs, RpcArgs, SchemaFile,
 };
 pub(super) use run::RunArgs;
 pub(super) use script::{InputFormat, OutputFormat, ScriptArgs};

@@ -401,3 +401,21 @@ fn editor_sends_a_recording() {
         "{content}"
     );
 }
+
+/// An editor of the draft of version 2 learns that osier speaks version 1, and continues with it.
+#[test]
+fn an_editor_of_version_2_gets_version_1() {
+    let home = Home::new();
+    let mut editor = Editor::start(acp(&home));
+    let draft = json!({"protocolVersion": 2, "info": {"name": "editor", "version": "1"}, "capabilities": {}});
+    let greeting = editor.call("initialize", draft);
+    assert_eq!(greeting["protocolVersion"], 1);
+    let new = json!({"cwd": home.work(), "mcpServers": []});
+    let session = editor.call("session/new", new)["sessionId"].take();
+    let prompt = json!([{"type": "text", "text": "hi"}]);
+    let ended = editor.call(
+        "session/prompt",
+        json!({"sessionId": session, "prompt": prompt}),
+    );
+    assert_eq!(ended["stopReason"], "end_turn");
+}

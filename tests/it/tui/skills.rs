@@ -44,6 +44,21 @@ async fn skills_and_templates_are_completed_listed_and_run() {
 }
 
 #[tokio::test]
+async fn text_after_two_slashes_and_paths_are_no_commands() {
+    let mut screen = Screen::new(80, 24)
+        .script(Script::always("Done."))
+        .start()
+        .await;
+    for (typed, sent) in [
+        ("//name Mine", "/name Mine"),
+        ("/usr/bin/x is odd", "/usr/bin/x is odd"),
+    ] {
+        screen.send(typed).settled().await;
+        assert_eq!(screen.last_prompt(), sent);
+    }
+}
+
+#[tokio::test]
 async fn built_in_command_is_not_overridden() {
     let mut screen = Screen::new(100, 24)
         .script(Script::always("Done."))

@@ -19,6 +19,7 @@ use osier_agent::{
     CompactionOutcome, CompactionPlan, CompactionReason, CustomMessage, Interceptor, RunOutcome,
     StopRun, ToolDecision, ToolOutput, ToolResultMessage, ToolStatus, UserMessage,
 };
+use osier_base::slash_text::SlashText;
 use osier_base::text::enclosed;
 use osier_base::{clock, ids};
 use osier_llm::{ContentBlock, ThinkingLevel, ToolCall, TurnStatus};
@@ -220,17 +221,17 @@ impl AgentHooks {
     /// Runs the hooks for a prompt that a slash command has made.
     async fn judge_command(&self, message: &mut UserMessage) -> Result<(), StopRun> {
         let event = HookEvent::UserPromptExpansion;
-        let typed = message
-            .typed
-            .as_deref()
-            .and_then(|text| text.strip_prefix('/'));
-        let Some(typed) = typed.filter(|_| self.session.has(event)) else {
+        let typed = message.typed.as_deref().map(SlashText::read);
+        let Some(SlashText::Command { name, arguments }) = typed else {
             return Ok(());
         };
-        let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+        if !self.session.has(event) {
+            return Ok(());
+        }
+        let typed = message.typed.as_deref().unwrap_or_default().trim();
         let fields = json!({
             "expansion_type": if name.starts_with(SERVER_PROMPT) { "mcp_prompt" } else { "slash_command" },
-            "command_name": name, "command_args": arguments.trim(), "prompt": format!("/{typed}"),
+            "command_name": name, "command_args": arguments.trim(), "prompt": typed,
         });
         let answer = self.fire(event, vec![name], fields).await;
         accept(message, event, answer)

@@ -19,6 +19,7 @@ pub use text::describe;
 
 use crate::{AddedCommand, Op};
 use osier_base::problem;
+use osier_base::slash_text::SlashText;
 
 /// Prefixes of names that the session expands: skills, and prompts of MCP servers.
 const PROMPTS: [&str; 2] = ["skill:", "mcp__"];
@@ -49,17 +50,22 @@ const fn is_equal(left: &[u8], right: &[u8]) -> bool {
     at == left.len() && at == right.len()
 }
 
-/// Reads a text that a user typed in `client`. `None` if it is a prompt: a text without a slash, a path, or a command for
-/// which `is_added` is true: one of a skill, a template or a plugin.
+/// The slash rule of all clients: reads a text that a user typed in `client`. `None` if it is a prompt: a text without a slash,
+/// a path, `//text`, of which the session sends `/text`, or a command for which `is_added` is true: one of a skill, a template
+/// or a plugin.
 pub fn parse(
     text: &str,
     client: SlashClient,
     is_added: impl Fn(&str) -> bool,
 ) -> Option<Typed<'_>> {
-    let body = text.trim().strip_prefix('/')?;
-    let (name, argument) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
-    let is_prompt = PROMPTS.iter().any(|prefix| name.starts_with(prefix));
-    if name.is_empty() || name.contains('/') || is_prompt {
+    let SlashText::Command {
+        name,
+        arguments: argument,
+    } = SlashText::read(text)
+    else {
+        return None;
+    };
+    if PROMPTS.iter().any(|prefix| name.starts_with(prefix)) {
         return None;
     }
     let command = find(name);

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 use osier_agent::{Op, Severity};
-use osier_context::{ContextSources, PathInstructions, ProjectContext, slash_parts};
+use osier_base::slash_text::SlashText;
+use osier_context::{ContextSources, PathInstructions, ProjectContext};
 use osier_extensions::plugins::discover::PluginFolder;
 use osier_extensions::plugins::{Loaded, Plugins};
 use osier_peers::PeerFolders;
@@ -162,7 +163,7 @@ impl ContextState {
         });
     }
 
-    /// Replaces `/name arguments` by its template.
+    /// Replaces `/name arguments` by its template, and `//text` by `/text`.
     pub(crate) fn expand(
         &self,
         op: &mut Op,
@@ -176,8 +177,15 @@ impl ContextState {
         else {
             return Expanded::Text;
         };
-        let Some((name, arguments)) = slash_parts(text.trim()) else {
-            return Expanded::Text;
+        let (name, arguments) = match SlashText::read(text) {
+            SlashText::Command { name, arguments } => (name, arguments),
+            SlashText::Literal(literal) => {
+                let literal = literal.to_owned();
+                let sent = std::mem::replace(text, literal);
+                typed.get_or_insert(sent);
+                return Expanded::Text;
+            }
+            SlashText::Text => return Expanded::Text,
         };
         if plugins.run_command(name, arguments.trim()) {
             return Expanded::Nothing;

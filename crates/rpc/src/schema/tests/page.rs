@@ -61,7 +61,8 @@ fn entry(command: &Command) -> String {
 pub(super) fn slash_commands() -> String {
     let mut page = "# Slash commands\n\nRun a command of osier from the prompt: `/compact`, `/model sonnet`. The list opens when you type \
 `/`. Skills, prompt templates and plugins add more ([context.md](context.md), [plugins.md](plugins.md)); `*` marks commands \
-that a skill or a template with their name replaces. A client that lacks a command says where it works.\n\n\
+that a skill or a template with their name replaces. A client that lacks a command says where it works. \
+`//name` sends `/name` as text, and paths such as `/usr/bin/x` are text.\n\n\
 | Command | Other names | Does | Terminal | Editors | Chat | `osier -p` |\n|---|---|---|---|---|---|---|\n"
         .to_owned();
     for command in slash::COMMANDS {
