@@ -610,7 +610,9 @@ impl Driver {
             .map(|turn| &self.turns[*turn].prompt_id)
             .collect();
         labels.retain(|entry, _| ids.contains(&entry));
+        let end_of_copy = turns.last().copied();
         let mut session = Session::new(copy, turns, to);
+        session.end_of_copy = end_of_copy;
         session.labels = labels;
         self.sessions.push(session);
         if self.random.once_in(2) {

@@ -162,6 +162,8 @@ pub(super) struct Session {
     pub(super) last_entry: Option<String>,
     /// The labels of entries.
     pub(super) labels: BTreeMap<String, String>,
+    /// The last turn that a copy has from its source.
+    pub(super) end_of_copy: Option<usize>,
 }
 
 impl Session {
@@ -174,6 +176,7 @@ impl Session {
             forward: Vec::new(),
             last_entry: None,
             labels: BTreeMap::new(),
+            end_of_copy: None,
         }
     }
 

@@ -30,6 +30,9 @@ impl Driver {
     /// Labels a random prompt or removes its label, and checks all labels.
     pub(super) fn label(&mut self) -> Outcome {
         let turns = self.session().turns.clone();
+        if turns.is_empty() {
+            return Ok(());
+        }
         let entry = self.turns[*self.random.pick(&turns)].prompt_id.clone();
         let label = *self.random.pick(&["", "good", "try again"]);
         self.ask("label_entry", json!({"entryId": entry, "label": label}))?;
@@ -63,6 +66,9 @@ impl Driver {
     /// Deletes a random branch permanently; osier must refuse it if the branch is the current one.
     pub(super) fn delete_branch(&mut self) -> Outcome {
         let turns = self.session().turns.clone();
+        if turns.is_empty() {
+            return Ok(());
+        }
         let top = *self.random.pick(&turns);
         let prompt = self.turns[top].prompt_id.clone();
         let parameters = json!({"entryId": prompt});
@@ -130,6 +136,9 @@ impl Driver {
     /// Forks a random turn into a new worktree, checks the files and the conversation there, and removes the worktree.
     pub(super) fn fork_in_worktree(&mut self) -> Outcome {
         let turns = self.session().turns.clone();
+        if turns.is_empty() {
+            return Ok(());
+        }
         let turn = *self.random.pick(&turns);
         let is_first = self.turns[turn].before.is_empty();
         let is_before = self.random.once_in(2) && !is_first;
@@ -146,8 +155,11 @@ impl Driver {
         };
         let cwd = PathBuf::from(cwd);
         let copied = fs::read_to_string(cwd.join(FILE)).ok();
+        let is_end_of_copy = !is_before && self.sessions[self.open].end_of_copy == Some(turn);
         let forked_turn = &self.turns[turn];
         let expected = match (forked["files"].as_str(), forked_turn.kind) {
+            // A copy ends with the files that the session had when it was copied.
+            (Some("point"), _) if is_end_of_copy => copied.clone(),
             (Some("point"), Kind::Put) if is_before => forked_turn.file.clone(),
             (Some("point"), Kind::Put) => Some(forked_turn.number.to_string()),
             // The files that were recorded last before it.
