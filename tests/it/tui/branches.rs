@@ -311,3 +311,15 @@ async fn lanes_that_were_left_as_branches_have_their_files() {
     let shown = screen.screen();
     assert_eq!(shown.matches("lane.txt +1 -0").count(), 2, "{shown}");
 }
+
+#[tokio::test]
+async fn a_worktree_that_cannot_be_made_says_why_in_the_tree() {
+    let (mut screen, _) = Box::pin(written()).await;
+    screen.press("alt+t").shows("◂ current").await;
+    for _ in 0..2 {
+        screen.press("w");
+        screen.shows("making the fork").await;
+        screen.shows("a worktree needs a git repository").await;
+    }
+    screen.press("esc").hides("◂ current").await;
+}
