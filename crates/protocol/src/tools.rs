@@ -3,7 +3,7 @@
 use osier_agent::Output;
 use serde::{Deserialize, Serialize};
 
-/// Work beside the conversation, for lists: a background job, or a subagent.
+/// Work in addition to the conversation, for lists: a background job, or a subagent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]

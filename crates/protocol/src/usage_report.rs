@@ -140,7 +140,7 @@ pub struct UsageSum {
     pub cache_write: u64,
     /// US dollars.
     pub cost: f64,
-    /// What the cache saved in US dollars, at present prices: the difference to input without a cache, less what
+    /// The saving of the cache in US dollars, at present prices: the difference to input without a cache, less what
     /// writing the cache cost. Only calls with a known price that no subscription paid.
     pub saved: f64,
     /// Calls that a subscription paid.
@@ -392,7 +392,7 @@ impl UsageReport {
     }
 }
 
-/// What the cache saved, in US dollars.
+/// The saving of the cache, in US dollars.
 fn saved(usage: &UsageSum, price: Option<Price>) -> f64 {
     let Some(price) = price.filter(|_| usage.subscription == 0) else {
         return 0.0;

@@ -134,24 +134,3 @@ async fn key_input_is_hidden() {
         .shows("› anthropic/claude-opus-5-5 ·             ✓")
         .await;
 }
-
-#[tokio::test]
-async fn key_of_another_vendor_is_reported_at_once_and_stored_if_entered_again() {
-    let mut screen = Screen::new(90, 24).start().await;
-    screen.send("/login").shows("browser").await;
-    screen
-        .type_text("anthropic")
-        .press("enter")
-        .shows("Sign in to Anthropic")
-        .await;
-    screen.type_text("xai-0123456789").press("enter");
-    screen.shows("is one of `xai`, not of `anthropic`").await;
-    assert_eq!(credentials(&screen).read().unwrap().get("anthropic"), None);
-    screen.type_text("xai-0123456789").press("enter");
-    screen.shows("signed in to anthropic").await;
-    let stored = credentials(&screen).read().unwrap().get("anthropic");
-    assert_eq!(
-        stored,
-        Some(Credential::Key(KeySource::parse("xai-0123456789")))
-    );
-}

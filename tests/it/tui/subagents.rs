@@ -164,10 +164,6 @@ async fn page_keeps_the_draft_and_confirms_the_move_to_the_background() {
         .press("esc")
         .shows("It continues.")
         .await;
-    // The list of jobs has the subagent, and opens it.
-    screen.send("/jobs").shows("agent1").await;
-    screen.press("enter").shows("❯ also folders").await;
-    screen.press("esc").press("esc");
     gate.open();
     screen.shows("Noted.").await;
     let shown = screen.screen();

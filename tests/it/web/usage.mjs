@@ -32,6 +32,6 @@ await play(async (stage, serve) => {
     assert.deepEqual(await faults(page), []);
     await picture(page, `${name}-usage`);
     await dialog.getByRole("button", { name: "Close" }).click();
-    assert.equal(await dialog.count(), 0);
+    await dialog.waitFor({ state: "detached" });
   }
 });

@@ -13,7 +13,7 @@ use crate::sessions::status::{self, StoredStatus};
 use osier_agent::{AccountingEntry, ShellRun};
 use osier_protocol::questions::Request;
 use osier_protocol::{About, EntryKind, Event, StateOp};
-use osier_tools::SUBAGENT;
+use osier_tools::{SUBAGENT, TERMINAL};
 use serde_json::Value;
 
 impl Actor {
@@ -119,7 +119,7 @@ impl Actor {
         };
         match news {
             TerminalNews::Changed => terminals::list(Some(&session.workspace), &self.emitter),
-            TerminalNews::Watched(text) => session.wake("terminal", text, Value::Null),
+            TerminalNews::Watched(text) => session.wake(TERMINAL, text, Value::Null),
         }
     }
 

@@ -28,7 +28,7 @@ pub(crate) struct LostWork {
     pub jobs: Vec<JobInfo>,
     /// The highest number of a subagent.
     pub started: usize,
-    /// The model was told of all of it.
+    /// The conversation reports all of it.
     is_reported: bool,
 }
 

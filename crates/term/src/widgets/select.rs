@@ -340,7 +340,7 @@ impl Select {
     }
 }
 
-/// What matches, the best last.
+/// The part of an item that matches, the best last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum MatchPlace {
     /// Only with the keywords.
@@ -351,7 +351,7 @@ enum MatchPlace {
     Label,
 }
 
-/// What matches, and how well.
+/// The part that matches, and how well.
 type Score = (MatchPlace, u32);
 
 /// Whether every word of the query begins a word of the text.

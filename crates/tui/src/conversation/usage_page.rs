@@ -43,7 +43,7 @@ pub(crate) fn on_index_event(event: &IndexEvent, overlays: &mut Overlays, outbox
 #[derive(Debug)]
 struct UsagePage {
     report: UsageReport,
-    /// What the user wants to see; the report follows.
+    /// The selection of the user; the report follows.
     scope: UsageScope,
     period: UsagePeriod,
     scroll: Scroll,

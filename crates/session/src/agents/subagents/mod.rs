@@ -243,7 +243,7 @@ struct Arguments {
 }
 
 /// The definition of the tool.
-pub(crate) fn spec(definitions: &[Defined]) -> ToolSpec {
+fn spec(definitions: &[Defined]) -> ToolSpec {
     let mut description = "Have a subagent do a task. It sees only the prompt; you get its answer. Calls run in parallel. \
         run_in_background returns at once, and the answer follows as a message."
         .to_owned();

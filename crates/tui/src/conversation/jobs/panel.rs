@@ -1,4 +1,4 @@
-//! The work beside the conversation: a list of background jobs and subagents above the live output of the selected job. The list and the output come from the
+//! The work in addition to the conversation: a list of background jobs and subagents above the live output of the selected job. The list and the output come from the
 //! session; the panel has the selection and a pending kill.
 
 use std::time::{Duration, Instant};
