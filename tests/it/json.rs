@@ -52,6 +52,7 @@ fn a_message_runs_and_every_event_is_a_line() {
             "message_start",
             "message_stored",
             "message_end",
+            "tools",
             "turn_start",
             "message_start",
             "message_update",

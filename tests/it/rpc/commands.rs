@@ -459,6 +459,12 @@ fn choose_models(wire: &mut RpcProcess) {
     assert!(refused.contains("nobody"), "{refused}");
     let started = wire.call("login", json!({"provider": "groq", "method": "key"}));
     assert_eq!(started["input"], "key");
+    // A key of another form is stored only if it is entered twice.
+    wire.call("login_input", json!({"text": "a-key-of-a-test"}));
+    assert_eq!(
+        wire.event("login_refused")["message"],
+        "keys of `groq` start with `gsk_`; enter it again to store it anyway"
+    );
     wire.call("login_input", json!({"text": "a-key-of-a-test"}));
     assert_eq!(wire.event("login_ended")["error"], Value::Null);
     wire.call("logout", json!({"provider": "groq"}));
