@@ -253,7 +253,10 @@ fn slash_commands_of_osier_answer_with_a_message() {
         ("/tools", "`read`, `write`, `edit`, `bash`"),
         ("/mcp", "No MCP servers."),
         ("/context", "tokens are in use"),
-        ("/usage", "Usage: this session, all time. No model calls yet."),
+        (
+            "/usage",
+            "Usage: this session, all time. No model calls yet.",
+        ),
         ("/about", "osier 0."),
         ("/export out.md", "out.md`."),
         ("/reload", "Done."),

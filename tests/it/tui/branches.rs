@@ -180,11 +180,27 @@ async fn a_draft_outlasts_the_list_of_prompts_and_a_jump() {
     list_prompts(&mut screen).await;
     screen.press("up enter").until(moved).await;
     assert_eq!(screen.editor(), "write one");
-    screen.shows("the draft is in the prompt history").await;
+    screen.shows("the draft is stashed").await;
     screen.press("up");
     assert_eq!(screen.editor(), "my draft");
     screen.press("down alt+left").until(moved).await;
     assert_eq!(screen.editor(), "my draft");
+}
+
+#[tokio::test]
+async fn the_conversation_does_not_move_behind_a_list() {
+    let (mut screen, _) = Box::pin(written()).await;
+    list_prompts(&mut screen).await;
+    screen.press("up enter").until(moved).await;
+    screen
+        .press("ctrl+u alt+r")
+        .shows("Send the last prompt to")
+        .await;
+    screen.press("alt+left");
+    screen
+        .shows("the conversation does not move behind this: esc closes it")
+        .await;
+    screen.press("esc alt+left").until(moved).await;
 }
 
 #[tokio::test]

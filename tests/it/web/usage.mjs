@@ -10,11 +10,11 @@ const TURNS = [
 ];
 
 await play(async (stage, serve) => {
-  const server = await serve(TURNS, { permissions: "yolo" });
   for (const [name, size] of [
     ["phone", PHONE],
     ["desktop", DESKTOP],
   ]) {
+    const server = await serve(TURNS, { permissions: "yolo" });
     const page = await stage.enter(server, size, { reducedMotion: "reduce" });
     await say(page, "/usage");
     const dialog = page.locator("dialog.usage");

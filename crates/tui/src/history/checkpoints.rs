@@ -12,7 +12,7 @@ use osier_protocol::{
 };
 
 /// The layer of the list.
-const ID: &str = "restore";
+pub(super) const ID: &str = "restore";
 
 /// The layer of the choice what to undo.
 const UNDO_ID: &str = "undo";

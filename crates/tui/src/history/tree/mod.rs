@@ -200,8 +200,21 @@ impl Tree {
         }
     }
 
-    /// Moves the conversation; the files follow.
-    pub(crate) fn move_to(&mut self, op: TreeOp, files: FilesAfter, outbox: &mut Outbox) {
+    /// Moves the conversation; the files follow. A step is refused behind a list in front, which is about the present position.
+    pub(crate) fn move_to(
+        &mut self,
+        op: TreeOp,
+        files: FilesAfter,
+        front: Option<&'static str>,
+        outbox: &mut Outbox,
+    ) {
+        let is_step = matches!(op, TreeOp::GoBack | TreeOp::GoForward);
+        let follows = |front| front == ID || front == checkpoints::ID;
+        if is_step && !front.is_none_or(follows) {
+            return outbox.push(Toast::info(
+                "the conversation does not move behind this: `esc` closes it",
+            ));
+        }
         self.files = Some(match (files, &op) {
             (FilesAfter::Stay, _) => MoveFiles::Compare,
             (FilesAfter::Return, _) => MoveFiles::Return,
@@ -496,7 +509,7 @@ mod tests {
             (None, FilesAfter::Stay, Vec::new()),
         ] {
             if let Some(op) = op {
-                tree.move_to(op.clone(), files, &mut outbox);
+                tree.move_to(op.clone(), files, None, &mut outbox);
                 assert_eq!(outbox.take(), [op.into()]);
             }
             let mut cx = TreeContext {
@@ -534,7 +547,7 @@ mod tests {
     fn a_refused_move_has_no_effect_on_the_next_one() {
         let (mut tree, mut outbox) = (Tree::default(), Outbox::default());
         let undo = TreeOp::UndoPrompt { with_files: true };
-        tree.move_to(undo.clone(), FilesAfter::List, &mut outbox);
+        tree.move_to(undo.clone(), FilesAfter::List, None, &mut outbox);
         tree.sending(undo.into());
         assert!(tree.files.is_some() && tree.way_back.is_some());
         tree.sending(TreeOp::RetryPrompt { model: None }.into());

@@ -166,7 +166,7 @@ impl Prompt {
         self.editor.set_text(text);
     }
 
-    /// Keeps what was typed, which another text replaces: in the prompt history, or with pictures as a stashed prompt.
+    /// Keeps what was typed, which another text replaces: as a stashed prompt, which outlasts osier, and for `up`.
     fn keep_draft(&mut self, outbox: &mut Outbox) -> Vec<DraftPart> {
         let text = self.editor.text();
         if text.trim().is_empty() {
@@ -174,11 +174,9 @@ impl Prompt {
         }
         if self.editor.attachments().is_empty() {
             self.editor.remember(&text);
-            outbox.push(Toast::info("the draft is in the prompt history"));
-        } else {
-            outbox.push(self.stash());
-            outbox.push(Toast::info("the draft is stashed: `/stash` restores it"));
         }
+        outbox.push(self.stash());
+        outbox.push(Toast::info("the draft is stashed: `/stash` restores it"));
         self.editor.pieces()
     }
 
@@ -399,8 +397,12 @@ mod tests {
             prompt.return_prompt(Some(&message(sent)), &mut outbox);
             assert_eq!(prompt.editor.text(), sent);
         }
-        let told = Toast::info("the draft is in the prompt history");
-        assert_eq!(outbox.take(), [told.into()]);
+        let stashed = Op::StashPrompt {
+            text: "my draft".to_owned(),
+            parts: Vec::new(),
+        };
+        let told = Toast::info("the draft is stashed: `/stash` restores it");
+        assert_eq!(outbox.take(), [stashed.into(), told.into()]);
         let history: Vec<&str> = prompt.editor.history().newest().collect();
         assert_eq!(history, ["my draft"]);
         // A look at the history changes nothing.

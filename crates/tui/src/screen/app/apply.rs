@@ -71,7 +71,7 @@ impl App {
             }
             Action::RestoreStashed(id) => self.stash.restore(&id, &mut self.prompt, outbox),
             Action::MarkSession { mark, on } => sessions::mark(&self.session.id, mark, on, outbox),
-            Action::Move { op, files } => self.tree.move_to(op, files, outbox),
+            Action::Move { op, files } => self.tree.move_to(op, files, overlays.top(), outbox),
             Action::ShowEntry(entry) => self.tree.expect(entry, &self.session.id, overlays),
             Action::ShowChanges(range) => self.changes.read(range, outbox),
             Action::ShowChangesOf(path) => self.changes.read_file(path, outbox),
