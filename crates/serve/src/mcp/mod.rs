@@ -1,8 +1,8 @@
 //! osier as a server of the Model Context Protocol, over standard input and output or over streamable HTTP. `docs/mcp.md`
 //! describes it.
 //!
-//! A server has one [`Tool`]. A [`Client`](client::Client) answers the messages of one client, whatever transport they come
-//! over: [`stdio`] has one client, [`http`] one for each session, and one for each request of a version without sessions.
+//! A server has one [`Tool`]. A `Client` answers the messages of one client, whatever transport they come
+//! over: `stdio` has one client, `http` one for each session, and one for each request of a version without sessions.
 
 mod client;
 mod event_log;
