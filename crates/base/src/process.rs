@@ -189,6 +189,11 @@ impl Invocation {
     }
 }
 
+fn is_git_setting(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b"GIT_CONFIG_KEY_") || name.starts_with(b"GIT_CONFIG_VALUE_")
+}
+
 /// The start of every child. It lacks the variables with which a git that started osier names its own repository, and finds
 /// no repository in the files of another one.
 ///
@@ -199,6 +204,12 @@ fn new_command(program: &OsStr) -> std::process::Command {
     let mut command = std::process::Command::new(program);
     for name in environment::GIT_LOCAL {
         command.env_remove(name);
+    }
+    // Settings of another git, of which a value can be a key.
+    for (name, _) in std::env::vars_os() {
+        if is_git_setting(&name) {
+            command.env_remove(name);
+        }
     }
     command.envs(REPOSITORIES);
     command.envs(environment::lent());

@@ -53,7 +53,7 @@ mod table;
 mod values;
 
 pub use edit::{edit_list, quoted, set, write};
-pub use list::{SettingInfo, Source, list, literal};
+pub use list::{SettingInfo, Source, list, literal, readable};
 pub use options::{READING, wants_reading};
 pub use overrides::overrides;
 pub use table::{Group, SETTINGS, ScreenSettings, Setting, Settings, setting};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use toml::Table;
 use toml::de::DeTable;
+use toml::{Table, Value};
 
 use super::edit::quoted;
 use super::table::{Group, SETTINGS, Setting, Settings};
@@ -62,7 +62,28 @@ pub fn list(folders: &Folders, cwd: &Path) -> Vec<SettingInfo> {
     infos
 }
 
-/// Converts typed text to TOML: unchanged, or as a quoted string.
+/// A value as a person reads and types it: text without quotes, the texts of a list with commas, other values as written.
+/// The inverse of [`literal`].
+///
+/// ```
+/// assert_eq!(osier_settings::readable(r#"["alpha", "beta"]"#), "alpha, beta");
+/// ```
+pub fn readable(value: &str) -> String {
+    let table = format!("value = {value}\n").parse::<Table>();
+    match table.ok().and_then(|mut table| table.remove("value")) {
+        Some(Value::String(text)) => text,
+        Some(Value::Array(items)) if !items.is_empty() => {
+            let texts: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+            let joined = texts.as_ref().map(|texts| texts.join(", "));
+            joined
+                .filter(|joined| texts.as_deref() == Some(&texts_of(joined)))
+                .unwrap_or_else(|| value.to_owned())
+        }
+        _ => value.to_owned(),
+    }
+}
+
+/// Converts typed text to TOML: unchanged, as a quoted string, or as a list of the texts between commas.
 ///
 /// # Errors
 /// Why it is invalid, as a line for the user.
@@ -79,11 +100,28 @@ pub fn literal(name: &str, typed: &str) -> Result<String, String> {
         return Ok(typed.to_owned());
     }
     let text = quoted(typed);
+    let texts: Vec<String> = texts_of(typed).into_iter().map(quoted).collect();
+    let texts = format!("[{}]", texts.join(", "));
     match fault(&text) {
         None => Ok(text),
+        Some(_) if fault(&texts).is_none() => Ok(texts),
         Some(told) if told.hint.starts_with("expected ") => Err(told.hint),
         Some(told) => Err(problem.unwrap_or(told).message),
     }
+}
+
+/// The texts between commas. A comma in brackets belongs to its text: `run(a, b)`.
+fn texts_of(typed: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let texts = typed.split(|sign| {
+        match sign {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        sign == ',' && depth == 0
+    });
+    texts.map(str::trim).collect()
 }
 
 impl SettingInfo {
@@ -159,10 +197,29 @@ mod tests {
     }
 
     #[test]
+    fn values_are_read_as_they_are_typed() {
+        for (value, text) in [
+            ("\"C:\\\\new\"", "C:\\new"),
+            ("[\"a\", \"bash(b, c)\"]", "a, bash(b, c)"),
+            ("[\"a, b\"]", "[\"a, b\"]"),
+            ("{ a = 1 }", "{ a = 1 }"),
+            ("7", "7"),
+            ("", ""),
+        ] {
+            assert_eq!(readable(value), text);
+        }
+    }
+
+    #[test]
     fn typed_text_is_quoted_when_needed() {
         assert_eq!(literal("theme", " nord ").as_deref(), Ok("\"nord\""));
         assert_eq!(literal("max_retries", "7").as_deref(), Ok("7"));
         assert_eq!(literal("models", "[\"a\"]").as_deref(), Ok("[\"a\"]"));
+        assert_eq!(literal("models", "a, b").as_deref(), Ok("[\"a\", \"b\"]"));
+        assert_eq!(
+            literal("deny", "run(a), bash(b, c)").as_deref(),
+            Ok("[\"run(a)\", \"bash(b, c)\"]")
+        );
         let lines = "\"dark\"\npermissions = \"yolo\"";
         assert_eq!(literal("theme", lines), Ok(quoted(lines)));
         let told = literal("max_retries", "many").unwrap_err();

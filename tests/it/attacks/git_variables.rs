@@ -109,6 +109,14 @@ fn no_feature_that_starts_git_obeys_the_variables_of_another_git() {
         ("GIT_PREFIX", String::new()),
         ("GIT_OBJECT_DIRECTORY", path(".git/objects")),
         ("GIT_CONFIG_PARAMETERS", "'core.bare=true'".to_owned()),
+        ("GIT_CONFIG_KEY_1", "http.extraHeader".to_owned()),
+        ("GIT_CONFIG_VALUE_1", "Authorization: Basic abc".to_owned()),
+    ];
+    // osier has its own settings in these.
+    let replaced = [
+        ("GIT_CONFIG_COUNT", "2".to_owned()),
+        ("GIT_CONFIG_KEY_0", "core.bare".to_owned()),
+        ("GIT_CONFIG_VALUE_0", "true".to_owned()),
     ];
     let model = json!({"turns": turns("bash")});
     home.file("model.json", model.to_string());
@@ -120,7 +128,7 @@ fn no_feature_that_starts_git_obeys_the_variables_of_another_git() {
         "yolo",
     ];
     let mut cli = home.cli().args(arguments);
-    for (name, value) in &variables {
+    for (name, value) in variables.iter().chain(&replaced) {
         cli = cli.environment(name, value);
     }
     let mut running = cli.start();
@@ -145,7 +153,7 @@ fn no_feature_that_starts_git_obeys_the_variables_of_another_git() {
     running.close_input();
     while running.line().is_some() {}
     let mut doctor = home.cli().args(["doctor"]);
-    for (name, value) in &variables {
+    for (name, value) in variables.iter().chain(&replaced) {
         doctor = doctor.environment(name, value);
     }
     let checked = doctor.run();
@@ -156,6 +164,18 @@ fn no_feature_that_starts_git_obeys_the_variables_of_another_git() {
         let inherited = variables.iter().map(|(name, _)| name);
         let inherited = inherited.filter(|name| recorded.contains(&format!("\n{name}=")));
         assert_eq!(inherited.collect::<Vec<_>>(), [&""; 0], "{name}");
+        let own = recorded.lines();
+        let mut own: Vec<&str> = own.filter(|line| line.starts_with("GIT_CONFIG_")).collect();
+        own.sort_unstable();
+        assert_eq!(
+            own,
+            [
+                "GIT_CONFIG_COUNT=1",
+                "GIT_CONFIG_KEY_0=safe.bareRepository",
+                "GIT_CONFIG_VALUE_0=explicit"
+            ],
+            "{name}"
+        );
     }
     assert_eq!(state(&folder), before);
 }

@@ -32,6 +32,10 @@ const COUNTS: [&str; 5] = ["COUNT", "LIMIT", "MAX", "MIN", "NUM"];
 /// ```
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase().replace(['-', '.', ' '], "_");
+    // The name of a setting of git, such as `safe.directory`.
+    if name.starts_with("GIT_CONFIG_KEY_") {
+        return false;
+    }
     let mut end = name.as_str();
     loop {
         let shorter = end.trim_end_matches(|sign: char| sign.is_ascii_digit() || sign == '_');
@@ -76,6 +80,7 @@ mod tests {
 
     #[rustfmt::skip]
     const HARMLESS: &[&str] = &[
+        "GIT_CONFIG_KEY_0",
         "PATH", "HOME", "USER", "SHELL", "PWD", "OLDPWD", "LANG", "LC_ALL", "TERM", "TMPDIR", "EDITOR", "SSH_AUTH_SOCK", "SSH_ASKPASS",
         "GIT_ASKPASS", "SSH_AGENT_PID", "GPG_TTY", "XAUTHORITY", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "KUBECONFIG", "AWS_PROFILE",
         "AWS_REGION", "AWS_SHARED_CREDENTIALS_FILE", "OPENAI_API_KEY_FILE", "OPENAI_BASE_URL", "DATABASE_URL", "PASSWORD_STORE_DIR",

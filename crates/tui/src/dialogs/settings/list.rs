@@ -4,7 +4,7 @@
 use crate::actions::{Action, Command, Effect};
 use crate::drawing::{Choice, Picker};
 use osier_base::path;
-use osier_settings::{SettingInfo, Source};
+use osier_settings::{SettingInfo, Source, readable};
 use osier_term::{Column, Columns, Item, Row, Token, sentence};
 
 pub(super) const ID: &str = "settings";
@@ -44,11 +44,7 @@ pub(super) fn write(name: &str, value: Option<String>) -> [Action; 2] {
 
 impl Choice for SettingInfo {
     fn row(&self) -> Item {
-        let value = if self.value.is_empty() {
-            "not set"
-        } else {
-            &self.value
-        };
+        let value = shown(&self.value);
         let place = match &self.source {
             Source::Default => String::new(),
             Source::File { path, line } => {
@@ -70,15 +66,22 @@ impl Choice for SettingInfo {
     }
 }
 
+/// A value in the list.
+fn shown(value: &str) -> String {
+    match value {
+        "" => "not set".to_owned(),
+        "[]" | "{}" => "none".to_owned(),
+        "true" => "on".to_owned(),
+        "false" => "off".to_owned(),
+        value => readable(value),
+    }
+}
+
 fn preview(info: &SettingInfo) -> Vec<Row> {
     let mut rows = vec![Row::new(sentence(info.description, Token::Text))];
     let accepts = format!("accepts {}", info.accepts);
     rows.push(Row::plain(accepts, Token::Text));
-    let default = if info.default.is_empty() {
-        "not set"
-    } else {
-        info.default
-    };
+    let default = shown(info.default);
     rows.push(Row::plain(format!("default {default}"), Token::Text));
     let source = match &info.source {
         Source::Default => "using the default".to_owned(),

@@ -4,7 +4,7 @@ mod list;
 
 use crate::actions::{Effect, Outbox};
 use crate::drawing::{Overlays, ValueBox, overlays, value_box};
-use osier_settings::SettingInfo;
+use osier_settings::{SettingInfo, readable};
 
 /// The settings as the editor shows them.
 #[derive(Debug, Default)]
@@ -50,20 +50,9 @@ fn value_box(info: &SettingInfo) -> ValueBox {
         let value = value.map(|typed| osier_settings::literal(name, typed));
         Ok(Vec::from(list::write(name, value.transpose()?)))
     };
-    let choices = info
-        .choices
-        .iter()
-        .map(|choice| unquoted(choice).to_owned());
+    let choices = info.choices.iter().map(|choice| readable(choice));
     ValueBox::new(name, info.description, info.accepts.as_str(), take)
-        .with_value(unquoted(&info.value))
+        .with_value(&readable(&info.value))
         .with_choices(choices.collect())
         .with_empty("empty: the default")
-}
-
-/// A text is shown and typed without its quotes.
-fn unquoted(value: &str) -> &str {
-    let text = value
-        .strip_prefix('"')
-        .and_then(|value| value.strip_suffix('"'));
-    text.filter(|text| !text.contains('\\')).unwrap_or(value)
 }

@@ -78,7 +78,11 @@ impl Screen {
             Effect::Quit => return true,
             Effect::Tabs(request) => self.on_tab_request(request),
             Effect::Repaint => self.repaint(),
-            Effect::Doctor => self.check_environment(),
+            Effect::Doctor => {
+                self.check_environment();
+                let text = "checking the environment …";
+                self.tabs.front.app.act(Toast::info(text), Instant::now());
+            }
             Effect::Copy(text, what) => {
                 let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
                 osier_base::task::spawn(async move {
