@@ -57,6 +57,30 @@ fn state(folder: &Path) -> String {
     shell(script, folder)
 }
 
+/// Settings of another git, in variables in which osier has its own.
+fn replaced() -> [(&'static str, String); 3] {
+    [
+        ("GIT_CONFIG_COUNT", "2".to_owned()),
+        ("GIT_CONFIG_KEY_0", "core.bare".to_owned()),
+        ("GIT_CONFIG_VALUE_0", "true".to_owned()),
+    ]
+}
+
+const OWN: [&str; 3] = [
+    "GIT_CONFIG_COUNT=1",
+    "GIT_CONFIG_KEY_0=safe.bareRepository",
+    "GIT_CONFIG_VALUE_0=explicit",
+];
+
+fn settings_of_git(environment: &str) -> Vec<&str> {
+    let lines = environment.lines();
+    let mut settings: Vec<&str> = lines
+        .filter(|line| line.starts_with("GIT_CONFIG_"))
+        .collect();
+    settings.sort_unstable();
+    settings
+}
+
 fn call(running: &mut Running, id: u64, line: &Value) -> Value {
     let mut line = line.clone();
     line["id"] = json!(id);
@@ -112,12 +136,6 @@ fn no_feature_that_starts_git_obeys_the_variables_of_another_git() {
         ("GIT_CONFIG_KEY_1", "http.extraHeader".to_owned()),
         ("GIT_CONFIG_VALUE_1", "Authorization: Basic abc".to_owned()),
     ];
-    // osier has its own settings in these.
-    let replaced = [
-        ("GIT_CONFIG_COUNT", "2".to_owned()),
-        ("GIT_CONFIG_KEY_0", "core.bare".to_owned()),
-        ("GIT_CONFIG_VALUE_0", "true".to_owned()),
-    ];
     let model = json!({"turns": turns("bash")});
     home.file("model.json", model.to_string());
     let arguments = [
@@ -128,7 +146,7 @@ fn no_feature_that_starts_git_obeys_the_variables_of_another_git() {
         "yolo",
     ];
     let mut cli = home.cli().args(arguments);
-    for (name, value) in variables.iter().chain(&replaced) {
+    for (name, value) in variables.iter().chain(&replaced()) {
         cli = cli.environment(name, value);
     }
     let mut running = cli.start();
@@ -153,7 +171,7 @@ fn no_feature_that_starts_git_obeys_the_variables_of_another_git() {
     running.close_input();
     while running.line().is_some() {}
     let mut doctor = home.cli().args(["doctor"]);
-    for (name, value) in variables.iter().chain(&replaced) {
+    for (name, value) in variables.iter().chain(&replaced()) {
         doctor = doctor.environment(name, value);
     }
     let checked = doctor.run();
@@ -164,18 +182,7 @@ fn no_feature_that_starts_git_obeys_the_variables_of_another_git() {
         let inherited = variables.iter().map(|(name, _)| name);
         let inherited = inherited.filter(|name| recorded.contains(&format!("\n{name}=")));
         assert_eq!(inherited.collect::<Vec<_>>(), [&""; 0], "{name}");
-        let own = recorded.lines();
-        let mut own: Vec<&str> = own.filter(|line| line.starts_with("GIT_CONFIG_")).collect();
-        own.sort_unstable();
-        assert_eq!(
-            own,
-            [
-                "GIT_CONFIG_COUNT=1",
-                "GIT_CONFIG_KEY_0=safe.bareRepository",
-                "GIT_CONFIG_VALUE_0=explicit"
-            ],
-            "{name}"
-        );
+        assert_eq!(settings_of_git(&recorded), OWN, "{name}");
     }
     assert_eq!(state(&folder), before);
 }
